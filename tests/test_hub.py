@@ -1,3 +1,4 @@
+import re
 import shutil
 from pathlib import Path
 
@@ -60,10 +61,8 @@ def test_a_language_checkpoint_scores_as_in_pytorch(exported: Path) -> None:
 @pytest.mark.parametrize("labels", [1, 162])
 def test_the_layout_of_the_reference_code_is_read(tmp_path: Path, labels: int) -> None:
     model = checkpoint(tmp_path, labels, "reference")
-    net = hub.load_classifier(str(tmp_path), "language")
-    ids = torch.randint(4, 100, (2, 9))
-    mask = torch.ones_like(ids)
-    assert torch.equal(net(ids, mask), model(ids, mask).logits)
+    given = torch.randint(4, 100, (2, 9)), torch.ones((2, 9), dtype=torch.long)
+    assert torch.equal(hub.load_classifier(str(tmp_path), "language")(*given), model(*given).logits)
 
 
 @pytest.mark.slow
@@ -96,9 +95,7 @@ def test_lower_precision_is_smaller_and_weights_that_one_file_cannot_hold_are_in
     monkeypatch.setattr(hub, "classifier_graph", lambda net: onnx.load(exported / "out" / "model.onnx"))
     one, two = tmp_path / "one", tmp_path / "two"
     export_language(exported / "hub", one, precision)
-    line = capsys.readouterr().out.splitlines()[-1]
-    assert "logits differ from PyTorch by" in line
-    assert "of 4 inputs" in line
+    assert re.search(r"logits differ from PyTorch by.* of 4 inputs", capsys.readouterr().out.splitlines()[-1])
     assert f"{precision}: logits differ" in (one / "README.md").read_text()
     net, graph = hub.load_classifier(str(exported / "hub"), "language"), onnx.load(one / "model.onnx")
     assert largest_difference(net, graph, torch.randint(4, 100, (3, 15))) < 0.1

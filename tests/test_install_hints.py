@@ -5,8 +5,6 @@ import subprocess
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from bilingual_crawler import plugins
 
 ROOT = Path(__file__).parent.parent
@@ -27,25 +25,19 @@ HINT = re.compile(r"to_install\(['\"](.*?)['\"]\)")
 README = ROOT / "README.md"
 MODULES = [*ROOT.glob("bilingual_crawler/**/*.py")]
 FILES = [*MODULES, *ROOT.glob("docs/**/*.md"), README, *ROOT.glob("benchmarks/*.py")]
-COMMANDS = [
-    (f"{path.relative_to(ROOT)}: {command}", command)
-    for path in FILES
-    for command in COMMAND.findall(path.read_text(encoding="utf-8"))
-]
 
 
-@pytest.mark.parametrize("command", [command for _, command in COMMANDS], ids=[name for name, _ in COMMANDS])
-def test_what_is_to_be_installed_can_be(command: str) -> None:
-    checkout = re.search(r"'?(?:\.|bilingual-crawler)\[([\w,]+|\{extra\})\]'?", command)
-    if checkout:
-        assert set(checkout[1].split(",")) <= {*EXTRAS, "{extra}"}
-    else:
-        assert {word.partition("==")[0].rstrip(".") for word in command.split()} <= PACKAGES | PEERS
-
-
-def test_commands_are_found_in_messages_and_pages() -> None:
-    places = {name.partition(":")[0] for name, _ in COMMANDS}
+def test_what_is_to_be_installed_can_be() -> None:
+    commands = {path.relative_to(ROOT): COMMAND.findall(path.read_text(encoding="utf-8")) for path in FILES}
+    places = {str(path) for path, found in commands.items() if found}
     assert {"README.md", "docs/rendering.md", "bilingual_crawler/__init__.py"} <= places
+    for path, command in ((path, command) for path, found in commands.items() for command in found):
+        checkout = re.search(r"'?(?:\.|bilingual-crawler)\[([\w,]+|\{extra\})\]'?", command)
+        if checkout:
+            assert set(checkout[1].split(",")) <= {*EXTRAS, "{extra}"}, (path, command)
+        else:
+            named = {word.partition("==")[0].rstrip(".") for word in command.split()}
+            assert named <= PACKAGES | PEERS, (path, command)
 
 
 def test_messages_name_extras_that_there_are_in_one_way() -> None:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 from support.crawls import crawl, documents, ended_well
+from support.tables import json_lines, read_rows, write_table
 from support.texts import ENGLISH, SPANISH
 from support.webserver import run_scrapy, serve
 
@@ -45,28 +46,25 @@ def read_bitext(folder: Path) -> list[str]:
     tree = etree.fromstring(gzip.decompress((folder / "en-es.tmx.gz").read_bytes()))
     texts += map(str, tree.xpath("//text()"))
     counts.add(len(tree.xpath("//tu")))
-    for name in ("documents", "raw", "sent"):
-        rows = gzip.decompress((folder / f"en-es.{name}.gz").read_bytes()).decode().rstrip("\n").split("\n")
-        cells = [row.split("\t") for row in rows]
-        assert len({len(row) for row in cells}) == 1
-        texts += [cell for row in cells for cell in row]
-        if name == "documents":
-            texts += [base64.b64decode(cell).decode() for row in cells[1:] for cell in row[2:4]]
-        elif name == "sent":
-            counts.add(len(rows) - 1)
+    bitextor = {name: read_rows(folder / f"en-es.{name}.gz") for name in ("documents", "raw", "sent")}
+    for rows in bitextor.values():
+        assert len({len(row) for row in rows}) == 1
+        texts += [cell for row in rows for cell in row]
+    texts += [base64.b64decode(cell).decode() for row in bitextor["documents"][1:] for cell in row[2:4]]
+    counts.add(len(bitextor["sent"]) - 1)
     for suffix in ("en", "es", "ids"):
         lines = (folder / f"en-es.{suffix}").read_text(encoding="utf-8").splitlines()
         texts += lines
         counts.add(len(lines))
-    lines = gzip.decompress((folder / "en-es.jsonl.gz").read_bytes()).decode().splitlines()
-    texts += [cell for line in lines for part in ("translation", "url") for cell in json.loads(line)[part].values()]
+    rows_of_json = json_lines(folder / "en-es.jsonl.gz")
+    texts += [cell for row in rows_of_json for part in ("translation", "url") for cell in row[part].values()]
     table = pq.read_table(folder / "en-es.parquet").to_pylist()
     texts += [cell for row in table for cell in row.values() if isinstance(cell, str)]
-    [whole] = gzip.decompress((folder / "en-es.documents.jsonl.gz").read_bytes()).decode().splitlines()
-    texts += [sentence["text"] for side in json.loads(whole)["sentences"].values() for sentence in side]
+    [whole] = json_lines(folder / "en-es.documents.jsonl.gz")
+    texts += [sentence["text"] for side in whole["sentences"].values() for sentence in side]
     [row] = pq.read_table(folder / "en-es.documents.parquet").to_pylist()
     texts += [sentence["text"] for side in ("sentences_en", "sentences_es") for sentence in row[side]]
-    assert counts | {len(lines), len(table)} == {len(table)}
+    assert counts | {len(rows_of_json), len(table)} == {len(table)}
     return texts
 
 
@@ -82,6 +80,7 @@ def test_nothing_invisible_leaves_a_crawl_and_its_alignment(tmp_path: Path) -> N
     with serve(site) as server:
         result = ended_well(crawl(tmp_path, f"{server.url}/en/", "-s", "BILINGUAL_WARC=0", "-O", "feed.jsonl"))
     out = tmp_path / "out"
+    assert not list(out.glob("*.warc.gz"))
     found = documents(tmp_path)
     assert [record["title"] for record in found.values()] == ["Ti[2Jtle (en)", "Ti[2Jtle (es)"]
     aligned = ended_well(run_scrapy(tmp_path, "align", "out", *OPTIONS))
@@ -108,8 +107,8 @@ def test_documents_of_older_crawls_are_cleaned_when_they_are_read(tmp_path: Path
         file.write(Document(url, code, [], True, title, text, "", 200, 0, None, None, None, None, [], []))
     file.write(Document(f"nowhere{DIRT}", "eng", [], True, "", "", "", 200, 0, None, None, None, None, [], []))
     file.close()
-    pairs = "url_a\turl_b\tscore\tmethod\nhttp://a.example/en/\thttp://a.example/es/\t0.9\turl\n"
-    (crawled / "pairs.tsv").write_text(pairs)
+    pair = ("http://a.example/en/", "http://a.example/es/", 0.9, "url")
+    write_table(crawled / "pairs.tsv", "url_a url_b score method", [pair])
     (crawled / "summary.json").write_text(json.dumps({"pair": "eng-spa", "seeds": [f"http://a.example/{DIRT}"]}))
     ended_well(run_scrapy(tmp_path, "align", "crawled", *OPTIONS))
     ended_well(run_scrapy(tmp_path, "report", "crawled"))

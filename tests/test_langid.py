@@ -48,9 +48,8 @@ def test_the_second_process_maps_what_the_first_has_unpacked(folder: Path) -> No
     assert answers(kept) == answers(plain())
     assert files(folder) == written
     assert not mapped.exists() or str(unpacked) in mapped.read_text()
-    languages = ["en", "es"]
     for identifier in (kept, plain()):
-        identifier.set_languages(languages)
+        identifier.set_languages(["en", "es"])
     try:
         assert answers(kept) == answers(plain())
     finally:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from scrapy.settings import Settings
-from support.crawls import succeeds, summary
+from support.crawls import each, succeeds, summary
 from support.scripted import Answer, scripted
 from support.waits import wait_for
 from support.webserver import bilingual_site, scrapy_command, scrapy_environment, start_scrapy
@@ -29,14 +29,12 @@ from bilingual_crawler.storage.records import read_json_lines, read_tsv
 PAGES = 30
 SITE = bilingual_site(PAGES)
 TRAP = "<a href=/a/b/a/b/a/b/a/b/>deeper</a>"
-QUICK = ("-s", "BILINGUAL_BACKOFF_START=0.1", "-s", "LOG_LEVEL=INFO")
+QUICK = ("BILINGUAL_BACKOFF_START=0.1", "LOG_LEVEL=INFO")
 
 
 def command(url: str) -> tuple[str, ...]:
-    return (
-        *("crawl", "bilingual", "-a", "pair=eng-spa", "-a", f"seeds={url}/en/", "-a", "policy=bfs"),
-        *("-s", "JOBDIR=job", "-s", "BILINGUAL_OUTPUT_DIR=out", *QUICK),
-    )
+    arguments = each("-a", "pair=eng-spa", f"seeds={url}/en/", "policy=bfs")
+    return ("crawl", "bilingual", *arguments, *each("-s", "JOBDIR=job", "BILINGUAL_OUTPUT_DIR=out", *QUICK))
 
 
 def check(folder: Path) -> dict[str, Any]:
@@ -97,10 +95,8 @@ def test_numbers_agree_after_a_stop_and_after_a_resume(tmp_path: Path, how: sign
             assert "The crawl can be resumed" in log
         succeeds(tmp_path, *command(site.url))
         done = check(tmp_path)
-    assert done["finish_reason"] == "finished"
-    assert done["pairs"] == PAGES
-    assert done["queued"] == 0
-    assert done["left_over"] == 1
+    expected = {"finish_reason": "finished", "pairs": PAGES, "queued": 0, "left_over": 1}
+    assert {name: done[name] for name in expected} == expected
     assert done["dropped"]["robots"] == 1
     assert done["failures"] == stopped["failures"] == {"503": 1}, "it was before the stop"
     assert sum(done["traps"].values()) > sum(stopped["traps"].values()) > 0
@@ -201,14 +197,10 @@ def test_told_twice_a_crawl_ends_at_once_with_a_true_summary(tmp_path: Path) -> 
 def test_an_address_counts_once_and_a_redirect_is_no_page() -> None:
     tally = CrawlTally(LanguagePairs.parse("eng-hrv"))
     lines = [
-        ("1", "200", "/a", "eng", "document"),
-        ("2", "200", "/b", "bos", "document"),
-        ("3", "301", "/c", "", "redirect"),
-        ("4", "302", "/d", "", "redirect-nowhere"),
-        ("5", "0", "/e", "", "robots"),
-        ("6", "200", "/f", "fin", "other-language", "hrv"),
-        ("7", "404", "/g", "", "http-404"),
-    ]
+        ("1", "200", "/a", "eng", "document"), ("2", "200", "/b", "bos", "document"),
+        ("3", "301", "/c", "", "redirect"), ("4", "302", "/d", "", "redirect-nowhere"), ("5", "0", "/e", "", "robots"),
+        ("6", "200", "/f", "fin", "other-language", "hrv"), ("7", "404", "/g", "", "http-404"),
+    ]  # fmt: skip
     columns = ("time", "status", "url", "language", "outcome", "declared")
     assert all(tally.note(dict(zip(columns, line, strict=False))) for line in lines)
     assert not tally.note(dict(zip(columns, ("8", "200", "/a", "eng", "document", "hrv"), strict=True)))
@@ -237,16 +229,13 @@ def test_a_summary_tells_version_and_changed_settings_without_passwords() -> Non
     settings = Settings()
     settings.setmodule("bilingual_crawler.settings")
     assert changed_settings(settings) == {}
-    settings.set("DOWNLOAD_DELAY", "0.25")
-    settings.set("BILINGUAL_FRONTIER", "redis://me:secret@node:6379/1#crawl")
-    settings.set("BILINGUAL_LINK_SOURCES", ["a", "area"])
-    settings.set("LOG_LEVEL", "DEBUG")
-    assert changed_settings(settings) == {
-        "BILINGUAL_FRONTIER": "redis://node:6379/1#crawl",
-        "BILINGUAL_LINK_SOURCES": "a,area",
-        "DOWNLOAD_DELAY": "0.25",
-    }
-    settings.set("BILINGUAL_FRONTIER", "rediss://node:6379/1?username=me&password=secret&SSL_PassWord=secret2#crawl")
-    shown = changed_settings(settings)["BILINGUAL_FRONTIER"]
-    assert shown == "rediss://node:6379/1?username=me&password=…&SSL_PassWord=…#crawl"
+    settings.setdict({"DOWNLOAD_DELAY": "0.25", "BILINGUAL_LINK_SOURCES": ["a", "area"], "LOG_LEVEL": "DEBUG"})
+    assert changed_settings(settings) == {"BILINGUAL_LINK_SOURCES": "a,area", "DOWNLOAD_DELAY": "0.25"}
+    secrets = "username=me&password=secret&SSL_PassWord=secret2"
+    for given, shown in (
+        ("redis://me:secret@node:6379/1#crawl", "redis://node:6379/1#crawl"),
+        (f"rediss://node:6379/1?{secrets}#crawl", "rediss://node:6379/1?username=me&password=…&SSL_PassWord=…#crawl"),
+    ):
+        settings.set("BILINGUAL_FRONTIER", given)
+        assert changed_settings(settings)["BILINGUAL_FRONTIER"] == shown
     assert re.fullmatch(r"\d+\.\d+\.\d+", bilingual_crawler.__version__)

@@ -2,6 +2,8 @@ import gzip
 import json
 from pathlib import Path
 
+from support.tables import read_rows
+
 from training.prepare.apertium import entries
 from training.prepare.lexicon import MOST_OF_PAIR, chosen, freedict, main, messages, plain_phrase
 
@@ -27,9 +29,8 @@ def write_dictionary(root: Path, name: str, entries: list[str]) -> None:
 def test_dictionary_entries_become_rows(tmp_path: Path) -> None:
     entries = ["house /haʊs/ <n>\n1. maison, demeure", "wine /waɪn/\nvin", "x" * 70 + " /x/\nlong"]
     write_dictionary(tmp_path, "eng-fra", entries)
-    assert chosen(freedict(tmp_path)) == chosen(
-        [("eng", "house", "fra", "maison"), ("eng", "house", "fra", "demeure"), ("eng", "wine", "fra", "vin")]
-    )
+    pairs = [("house", "maison"), ("house", "demeure"), ("wine", "vin")]
+    assert chosen(freedict(tmp_path)) == chosen([("eng", one, "fra", other) for one, other in pairs])
 
 
 def test_messages_with_parameters_are_left_out(tmp_path: Path) -> None:
@@ -43,21 +44,19 @@ def test_messages_with_parameters_are_left_out(tmp_path: Path) -> None:
         (folder / f"{name}.json").write_text(json.dumps(texts))
     assert list(messages(tmp_path)) == [("eng", "Recent changes", "isl", "Nýlegar breytingar")]
     main([str(tmp_path / "out.tsv.gz"), "--root", str(tmp_path)])
-    with gzip.open(tmp_path / "out.tsv.gz", "rt") as file:
-        lines = file.read().splitlines()
-    assert lines[0] == "lang_a\ttext_a\tlang_b\ttext_b"
-    assert "eng\trecent changes\tisl\tnýlegar breytingar" in lines
-    assert "fra\tactualités\tmlt\taħbarijiet" in lines
+    header, *rows = read_rows(tmp_path / "out.tsv.gz")
+    assert header == ["lang_a", "text_a", "lang_b", "text_b"]
+    assert ["eng", "recent changes", "isl", "nýlegar breytingar"] in rows
+    assert ["fra", "actualités", "mlt", "aħbarijiet"] in rows
 
 
 def test_phrases_are_short_words_in_lower_case() -> None:
     assert plain_phrase("Recent <b>Changes</b> (wiki) 12") == "recent changes"
     long = [("eng", "one two three four five", "fra", "un"), ("eng", "same", "fra", "Same")]
     assert chosen(long) == []
-    many = [
-        ("eng", f"word {'x' * (i % 30)}{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}", "fra", "mot") for i in range(500)
-    ]
-    assert len(chosen(many)) == len({plain_phrase(row[1]) for row in many}) <= MOST_OF_PAIR
+    many = [f"word {'x' * (i % 30)}{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}" for i in range(500)]
+    found = chosen([("eng", phrase, "fra", "mot") for phrase in many])
+    assert len(found) == len(set(map(plain_phrase, many))) <= MOST_OF_PAIR
 
 
 def test_automaton_of_apertium() -> None:

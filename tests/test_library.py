@@ -123,7 +123,7 @@ def test_folders_files_and_texts_are_paired_by_paths_and_names(folders: Path) ->
 def test_pages_of_a_site_are_paired(tmp_path: Path) -> None:
     gold = {(a, b) for a, b in check.gold_pairs("eng-spa") if a.startswith("/en/") and b.startswith("/es/")}
     for path in {path for pair in gold for path in pair}:
-        file = tmp_path / path[1:] if not path.endswith("/") else tmp_path / path[1:] / "index.html"
+        file = tmp_path / path[1:] / ("index.html" if path.endswith("/") else "")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(example.render(PAGES[path]), encoding="utf-8")
     found = align(tmp_path / "en", tmp_path / "es", "eng-spa")

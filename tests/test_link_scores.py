@@ -59,35 +59,22 @@ def test_no_address_is_read_twice() -> None:
     assert languages.calls == [["a1h", "b1h"], ["c1h"]]
 
 
-def test_models_run_in_another_thread() -> None:
+def test_models_run_in_another_thread_and_a_failing_one_fails_its_page_only() -> None:
     links, languages, _ = scorer()
 
     async def crawl() -> list[list[LinkScore]]:
+        with pytest.raises(KeyError):
+            await links.score_in_thread("p1e", "eng", ["no language!"])
         pages = [(f"p{i}e", "eng", [f"l{i}h"]) for i in range(5)]
         results = await asyncio.gather(*(links.score_in_thread(*page) for page in pages))
         links.close()
         return results
 
     assert [len(scores) for scores in asyncio.run(crawl())] == [1] * 5
-    assert len(languages.calls) == 5
+    assert len(languages.calls) == 6
 
 
-def test_a_failing_model_fails_its_page_only() -> None:
-    links, languages, _ = scorer()
-
-    async def crawl() -> None:
-        with pytest.raises(KeyError):
-            await links.score_in_thread("p1e", "eng", ["no language!"])
-        assert await links.score_in_thread("p1e", "eng", ["p1h"])
-        links.close()
-
-    asyncio.run(crawl())
-    assert len(languages.calls) == 2
-
-
-@pytest.mark.parametrize(("pair", "warned"), [("eng-bod", True), ("eng-hrv", False)])
-def test_a_policy_whose_model_does_not_know_a_language_is_warned_of(
-    pair: str, warned: bool, caplog: pytest.LogCaptureFixture
-) -> None:
-    warn_of_unknown(Languages(), "smart", LanguagePairs.parse(pair))
-    assert ("policy=smart: the URL model does not know Tibetan" in caplog.text) is warned
+def test_a_policy_whose_model_does_not_know_a_language_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    for pair, warned in (("eng-hrv", False), ("eng-bod", True)):
+        warn_of_unknown(Languages(), "smart", LanguagePairs.parse(pair))
+        assert ("policy=smart: the URL model does not know Tibetan" in caplog.text) is warned, pair

@@ -2,6 +2,7 @@
 
 import gzip
 import logging
+import re
 import socket
 import sys
 import threading
@@ -114,6 +115,7 @@ HOSTS: dict[str, Callable[[str], Answer]] = {
         }
     ),
     "tags": changed(TAGS),
+    "robots that never come": robots(Answer(raw=[b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"])),
     "no coding": changed({path: (Answer(SITE[path], headers={"Content-Encoding": "x-none"}),) for path in SITE}),
 }
 """Sites at addresses of their own, all in one crawl."""
@@ -195,6 +197,13 @@ def test_the_beginning_of_a_robots_txt_is_obeyed_whatever_success_it_comes_with(
     assert "/es/page-2.html" not in paths
 
 
+def test_a_robots_txt_that_never_comes_forbids_everything(crawled: Crawled) -> None:
+    paths = crawled.sites["robots that never come"].paths()
+    assert set(paths) == {"/robots.txt"}
+    assert 3 <= len(paths) <= 4
+    assert crawled.outcomes("robots that never come")["/en/"] == "robots-unreachable"
+
+
 def test_a_page_that_breaks_costs_only_itself_and_its_tries_wait(crawled: Crawled) -> None:
     times = crawled.sites["a page that breaks"].times("/en/page-1.html")
     assert len(times) == 3
@@ -236,7 +245,8 @@ def test_a_dead_host_is_given_up_and_the_others_go_on(crawled: Crawled) -> None:
     found = outcomes(crawled.folder, crawled.dead)
     assert [found[path] for path in ("/a", "/b", "/c")].count("host-given-up") >= 1
     assert not any(found[path].startswith("http") for path in ("/a", "/b", "/c"))
-    assert crawled.log.count("given up") == 1
+    given_up = [crawled.dead, crawled.sites["robots that never come"].url]
+    assert sorted(re.findall(r"(\S+) failed too often: given up", crawled.log)) == given_up
 
 
 AWAY = [(Answer(status=502), 7), (Answer(raw=[]), 14)]
@@ -282,15 +292,6 @@ def test_a_site_that_comes_back_during_the_last_try_of_a_page_loses_nothing(tmp_
         crawl(tmp_path, f"{site.url}/en/", *SHORT)
     assert len(site.times(slow)) == 4
     assert f"{site.url}{slow}" in documents(tmp_path)
-
-
-def test_a_robots_txt_that_never_comes_forbids_everything(tmp_path: Path) -> None:
-    with scripted(robots(Answer(raw=[b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"]))) as site:
-        result = crawl(tmp_path, f"{site.url}/en/", *QUICK, "-s", "DOWNLOAD_TIMEOUT=1")
-    assert result.returncode == 1
-    assert set(site.paths()) == {"/robots.txt"}
-    assert 3 <= len(site.paths()) <= 4
-    assert outcomes(tmp_path, site.url) == {"/en/": "robots-unreachable"}
 
 
 def test_a_stop_without_a_network_keeps_the_page_whose_last_try_fails(tmp_path: Path) -> None:

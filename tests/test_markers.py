@@ -36,11 +36,6 @@ def test_language_of_the_strongest_mark(place: str, lang: str | None) -> None:
     assert next((marker.language for marker in find_markers(url) if marker.language), None) == lang
 
 
-def test_a_country_suffix_names_no_language() -> None:
-    assert marked_language("https://x.is/a") is None
-    assert marked_language("https://x.is/en/a") == "eng"
-
-
 def test_markers_say_where_they_are() -> None:
     url = "https://is.x.com/lang/en-GB/a.fr.html?l=de&lang=7"
     found = find_markers(url)
@@ -54,7 +49,9 @@ def test_markers_say_where_they_are() -> None:
     assert all(url[m.start : m.end] == m.token for m in found)
 
 
-def test_only_the_languages_asked_for() -> None:
+def test_only_the_languages_asked_for_and_none_for_the_suffix_of_a_country() -> None:
+    assert marked_language("https://x.is/a") is None
+    assert marked_language("https://x.is/en/a") == "eng"
     assert marked_language("https://x.com/uk/a", ("eng", "isl")) == "eng"
     assert marked_language("https://x.com/uk/a", ("ukr", "isl")) == "ukr"
     assert marked_language("https://x.com/cat/a", ("spa", "cat")) == "cat"

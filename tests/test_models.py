@@ -212,9 +212,7 @@ def test_an_accelerator_that_computes_nothing_is_replaced(
     assert "CUDAExecutionProvider failed, the CPU goes on, slower" in error
 
 
-def test_a_model_that_computes_nothing_at_all_is_an_error_each_time(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_computes_nothing_is_an_error_each_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     break_sessions(monkeypatch, 0, 0)
     model = LanguageModel(folder)
     for _ in range(2):

@@ -94,8 +94,7 @@ def test_monolingual_kinds_stay_on_one_side() -> None:
 
 def test_translations_of_translations_are_one_document_and_no_negatives() -> None:
     a, b, c = (f"https://s.org/{lang}/x" for lang in ("en", "is", "fi"))
-    other = ("https://s.org/en/y", "https://s.org/is/y")
-    found = generate([(a, b), (b, c), other], everything, 3)
+    found = generate([(a, b), (b, c), ("https://s.org/en/y", "https://s.org/is/y")], everything, 3)
     assert not [n for n in found if {n.url_a, n.url_b} <= {a, b, c}]
     # www and scheme do not make another document
     document = clusters([("http://www.s.org/en/x", "http://s.org/is/x"), ("https://s.org/en/x/", "http://s.org/fi/x")])

@@ -5,7 +5,6 @@ import gzip
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from lxml import etree
 from support.costs import processor_seconds, within
-from support.crawls import each
+from support.crawls import each, ended_well
 from support.redis_server import redis_server
-from support.scripted import Answer, Scripted, scripted
+from support.scripted import Answer, Scripted, scripted, several
 from support.tables import json_lines
 from support.webserver import run_scrapy
 
@@ -55,10 +54,8 @@ FRAMES = (
 def sentences(number: int, side: int) -> list[str]:
     """The sentences of page *number* in English (0) or Spanish (1); no two pages share one."""
     subjects, objects = ([pair.split()[side] for pair in words.split(", ")] for words in (SUBJECTS, OBJECTS))
-    return [
-        frame.format(subjects[number], objects[(3 * place + number) % len(objects)])
-        for place, frame in enumerate(FRAMES[side])
-    ]
+    chosen = (objects[(3 * place + number) % len(objects)] for place in range(len(FRAMES[side])))
+    return [frame.format(subjects[number], one) for frame, one in zip(FRAMES[side], chosen, strict=True)]
 
 
 INJECTED = 'Ana\t"<b>&amp;\x01]]>\u202eEvil\r\n</prop>'
@@ -82,19 +79,14 @@ HEADERS = {
     "noai-header": {"X-Robots-Tag": "noai"},
     "tdm-header": {"tdm-reservation": "1", "tdm-policy": "https://example.org/p"},
 }
-RESERVED = {"noai-meta": "noai", "noai-header": "noai"} | dict.fromkeys(
-    ("tdm-meta", "tdm-header", "filed/a"), "tdm-reservation"
-)
+RESERVED = dict.fromkeys(("noai-meta", "noai-header"), "noai")
+RESERVED |= dict.fromkeys(("tdm-meta", "tdm-header", "filed/a"), "tdm-reservation")
 NAMES = ("plain", "licence", "text", "machine", "filed/a", *HEADS, *HEADERS)
-TDM_FILE = json.dumps(
-    [
-        {"location": "/*/filed/", "tdm-reservation": 1, "tdm-policy": "/policies/1"},
-        {"location": "/*/free/*", "tdm-reservation": 1},
-        {"location": "/*/plain$", "tdm-reservation": 0},
-    ]
-)
-
-
+TDM_RULES = [
+    {"location": "/*/filed/", "tdm-reservation": 1, "tdm-policy": "/policies/1"},
+    {"location": "/*/free/*", "tdm-reservation": 1},
+    {"location": "/*/plain$", "tdm-reservation": 0},
+]
 FOOTERS = {
     "licence": f"<a rel=license href='{LICENCE}'>licence</a>",
     "text": "<p>Unless noted, CC BY 4.0 applies.</p>",
@@ -122,7 +114,7 @@ def body(name: str, language: str) -> str:
 def answer(path: str) -> Answer:
     language, _, name = path[1:].partition("/")
     if path == "/.well-known/tdmrep.json":
-        return Answer(TDM_FILE, kind="application/json")
+        return Answer(json.dumps(TDM_RULES), kind="application/json")
     if language in ("en", "es") and name in NAMES:
         return Answer(body(name, language), headers={"ETag": '"1"', **HEADERS.get(name, {})})
     return Answer(status=404)
@@ -142,8 +134,7 @@ def crawl(folder: Path, url: str, *settings: str, others: Iterable[str] = ()) ->
     chosen = (f"BILINGUAL_OUTPUT_DIR={folder}", "BILINGUAL_ENCODER=", "BILINGUAL_STALE_PAGES=0", *settings)
     seeds = ",".join(f"{site}/en/plain" for site in (url, *others))
     arguments = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", *each("-s", *chosen))
-    result = run_scrapy(folder.parent, "crawl", "bilingual", *arguments)
-    assert result.returncode == 0, result.stderr
+    result = ended_well(run_scrapy(folder.parent, "crawl", "bilingual", *arguments))
     assert "Traceback" not in result.stderr
     return outcomes_of(folder, url)
 
@@ -255,11 +246,8 @@ def test_each_fact_is_in_every_output(tmp_path: Path, site: Scripted) -> None:
     assert summary["opt_outs"] == dict(sorted(counted.items(), key=lambda item: -item[1]))
 
     masked = tmp_path / "masked"
-    result = run_scrapy(
-        tmp_path, "align", str(out), "--out", "pairs.tsv", "--bitext", str(masked), "--mask-personal",
-        "--formats", f"{formats},monolingual-parquet", "-s", "BILINGUAL_ENCODER=",
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
+    options = f"--out pairs.tsv --mask-personal --formats {formats},monolingual-parquet -s BILINGUAL_ENCODER=".split()
+    ended_well(run_scrapy(tmp_path, "align", str(out), "--bitext", str(masked), *options))
     again = json_lines(masked / "en-es.jsonl.gz")
     assert {row["personal"]: row["translation"] for row in again if row["personal"]} == {
         "email": {"en": "Write to __EMAIL__ now.", "es": "Escriba a __EMAIL__ ahora."},
@@ -297,9 +285,7 @@ def test_a_reservation_is_respected_in_crawl_recrawl_and_replay(tmp_path: Path, 
         assert {page: outcome for page, outcome in outcomes.items() if page.startswith(("en/", "es/"))} == {
             f"{language}/{name}": RESERVED.get(name, "document") for language in ("en", "es") for name in NAMES
         }
-        assert documents(folder, site.url).keys() == {
-            page for page, outcome in outcomes.items() if outcome == "document"
-        }
+        assert documents(folder, site.url).keys() == {page for page in outcomes if outcomes[page] == "document"}
         summary = json.loads((folder / "summary.json").read_text())
         assert summary["dropped"]["tdm-reservation"] == 6
         assert summary["dropped"]["noai"] == summary["opt_outs"]["noai"] == 4
@@ -311,11 +297,9 @@ def test_a_reservation_is_respected_in_crawl_recrawl_and_replay(tmp_path: Path, 
     pairs = (first / "pairs.tsv").read_text()
     assert "tdm-meta" not in pairs
     assert "noarchive" in pairs
-
-    again = tmp_path / "again"
+    again, replayed = tmp_path / "again", tmp_path / "replayed"
     check(again, crawl(again, site.url, f"BILINGUAL_KNOWN={first}"))
     assert json.loads((again / "summary.json").read_text())["known"]["unchanged"] == 2 * len(NAMES)
-    replayed = tmp_path / "replayed"
     check(replayed, crawl(replayed, site.url, f"BILINGUAL_REPLAY={first}"))
 
 
@@ -333,9 +317,8 @@ def reserved(outcomes: Mapping[str, str]) -> dict[str, str]:
     return {page.partition("/")[2]: outcome for page, outcome in outcomes.items() if outcome in RESERVED.values()}
 
 
-HUGE = json.dumps([{"location": "/", "tdm-reservation": 1}] * 20_000)
 HOSTILE = {
-    "too long": Answer(HUGE, kind="application/json"),
+    "too long": Answer(json.dumps([{"location": "/", "tdm-reservation": 1}] * 20_000), kind="application/json"),
     "deep": Answer("[" * 400_000, kind="application/json"),
     "a page": Answer("<html><h1>Not found</h1>", kind="text/html"),
     "a loop": Answer(status=302, headers={"Location": "/.well-known/tdmrep.json"}),
@@ -350,40 +333,25 @@ def test_a_hostile_or_forbidden_tdmrep_json_blocks_nothing(tmp_path: Path) -> No
             return Answer("User-agent: *\nDisallow: /.well-known/")
         return HOSTILE[kind] if path == "/.well-known/tdmrep.json" and kind in HOSTILE else answer(path)
 
-    out = tmp_path / "out"
-    with ExitStack() as stack:
-        sites = {
-            kind: stack.enter_context(scripted(partial(hostile, kind), f"127.0.0.{number}"))
-            for number, kind in enumerate((*HOSTILE, "forbidden"), 2)
-        }
-        first, *others = (site.url for site in sites.values())
+    kinds = (*HOSTILE, "forbidden")
+    with several(partial(hostile, kind) for kind in kinds) as sites:
         began = time.monotonic()
-        crawl(out, first, others=others)
+        crawl(tmp_path / "out", sites[0].url, others=[site.url for site in sites[1:]])
         assert time.monotonic() - began < 180
-    for kind, site in sites.items():
-        outcomes = outcomes_of(out, site.url)
+    for kind, site in zip(kinds, sites, strict=True):
+        outcomes = outcomes_of(tmp_path / "out", site.url)
         assert reserved(outcomes) == {name: found for name, found in RESERVED.items() if name != "filed/a"}, kind
         assert outcomes["en/filed/a"] == "document", kind
         assert site.paths().count("/.well-known/tdmrep.json") in ((0,) if kind == "forbidden" else range(1, 7)), kind
 
 
 def test_locations_match_as_in_robots_txt() -> None:
-    for location, path, matches in (
-        ("/", "/a", True),
-        ("/a", "/ab", True),
-        ("/a$", "/ab", False),
-        ("/a$", "/a", True),
-        ("/*.html$", "/x/y.html", True),
-        ("/*.html$", "/x/y.html?z", False),
-        ("/*/b", "/a/b/c", True),
-        ("/a*a$", "/a", False),
-        ("*", "/anything", True),
-        ("/%C3%B1", "/ñ", True),
-        ("/a%24", "/a$", True),
-        ("/b", "/a/b", False),
-    ):
-        rules = rules_in(json.dumps([{"location": location, "tdm-reservation": 1}]).encode(), "https://a.org/")
-        assert (declared_for(f"https://a.org{path}", rules).reserved or False) == matches
+    matching = "/ /a, /a /ab, /a$ /a, /*.html$ /x/y.html, /*/b /a/b/c, * /anything, /%C3%B1 /ñ, /a%24 /a$"
+    others = "/a$ /ab, /*.html$ /x/y.html?z, /a*a$ /a, /b /a/b"
+    for cases, reserved in ((matching, True), (others, None)):
+        for location, path in map(str.split, cases.split(", ")):
+            rules = rules_in(json.dumps([{"location": location, "tdm-reservation": 1}]).encode(), "https://a.org/")
+            assert declared_for(f"https://a.org{path}", rules).reserved is reserved, (location, path)
 
 
 def test_the_first_rule_that_matches_counts_and_a_policy_is_an_address() -> None:

@@ -16,9 +16,7 @@ def items(array: bytes) -> list[int]:
 
 
 def test_a_translation_has_the_same_numbers_names_and_files() -> None:
-    english = outline(
-        "<p>In 2024 the firm Arup sold 1,500 pumps.<img src=/i/Pump.png?v=1><a href=http://w.org/a/>x</a>"
-    )
+    english = outline("<p>In 2024 Arup sold 1,500 pumps.<img src=/i/Pump.png?v=1><a href=http://w.org/a/>x</a>")
     german = outline("<p>Die Firma Arup verkaufte 2024 1.500 Pumpen.<img src=../pump.png><a href=//w.org/a>y</a>")
     assert english.numbers == german.numbers
     assert items(english.numbers) == [1500, 2024]

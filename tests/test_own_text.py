@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crawls import crawl, each, ended_well, summary
-from support.texts import ENGLISH, SPANISH, corpus
+from support.crawls import crawl, documents, each, ended_well, summary
+from support.texts import ENGLISH, SPANISH, corpus, only_domain
 from support.webserver import serve
 
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.html import parse_page, walk_through
 from bilingual_crawler.pages.language import Detection
-from bilingual_crawler.pairing.corpus import Domain
 from bilingual_crawler.pairing.reading import RawPage, read_document
 from bilingual_crawler.storage.records import read_json_lines, read_tsv
 
@@ -54,8 +53,7 @@ def own(html: str) -> list[str]:
         f"<div id=gdpr-dialog class=consent-modal role=dialog aria-modal=true>{CONSENT}</div>",
         *(f"<div id={name}>{CONSENT}</div>" for name in ("CybotCookiebotDialog", "onetrust-banner-sdk")),
         f"<div class='cc-window cookie-notice'>{CONSENT}</div>",
-        f"<section class=cookie-consent>{CONSENT}</section>",
-        f"<dialog open>{CONSENT}</dialog>",
+        *(f"<section class=cookie-consent>{CONSENT}</section>", f"<dialog open>{CONSENT}</dialog>"),
     ],
 )
 def test_what_is_around_a_text_is_frame(frame: str) -> None:
@@ -87,12 +85,10 @@ def test_a_label_outside_of_a_form_and_the_text_of_a_form_are_own() -> None:
     assert own(html) == [PROSE[0], f"{PROSE[1]} Name"]
 
 
-@pytest.mark.parametrize(
-    "comments", ["<section class=comments>{}</section>", "<div id=comments>{}</div>", "<div id=respond>{}</div>"]
-)
-def test_comments_and_their_form_are_frame(comments: str) -> None:
-    others = comments.format("<h3>2 comments</h3><p>What a nice village! I would like to go there some day.</p>")
-    assert own(f"<body><article>{TEXT}{others}</article>") == [*PROSE]
+def test_comments_and_their_form_are_frame() -> None:
+    others = "<h3>2 comments</h3><p>What a nice village! I would like to go there some day.</p>"
+    for comments in ("<section class=comments>{}</section>", "<div id=comments>{}</div>", "<div id=respond>{}</div>"):
+        assert own(f"<body><article>{TEXT}{comments.format(others)}</article>") == [*PROSE]
 
 
 @pytest.mark.parametrize(
@@ -132,15 +128,11 @@ def test_a_page_of_frame_alone_keeps_its_text() -> None:
 
 def main_text(pages: dict[str, list[str]]) -> dict[str, list[str]]:
     """The lines that are each page's own on a site."""
-    found = corpus(
-        {
-            f"{HOST}{path}": f"<title>{lines[0]}</title><main>{''.join(f'<p>{line}' for line in lines)}".encode()
-            for path, lines in pages.items()
-        }
-    )
-    ((group),) = found.groups()
-    (pair,) = found.pairs
-    domain = Domain(group, found, pair, found.profiles(group))
+
+    def html(lines: list[str]) -> bytes:
+        return f"<title>{lines[0]}</title><main>{''.join(f'<p>{line}' for line in lines)}".encode()
+
+    domain = only_domain(corpus({f"{HOST}{path}": html(lines) for path, lines in pages.items()}))
     return {path: domain.main_text(f"{HOST}{path}") for path in pages if f"{HOST}{path}" in domain.main}
 
 
@@ -211,11 +203,9 @@ def untranslated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 
 def test_the_text_of_a_page_decides_and_its_frame_does_not(untranslated: tuple[Path, Any]) -> None:
     folder, done = untranslated
-    documents = read_json_lines(folder / "out" / "documents.jsonl.gz")
-    languages = {row["url"][-4:]: row["language"] for row in documents}
     expected = {f"en/{number}": "eng" for number in range(PAGES)}
     expected |= {f"es/{number}": "spa" if number < TRANSLATED else "eng" for number in range(PAGES)}
-    assert languages == expected
+    assert {url[-4:]: document["language"] for url, document in documents(folder).items()} == expected
     assert summary(folder)["pairs"] == TRANSLATED
     assert summary(folder)["contradicted"] == {"spa eng": PAGES - TRANSLATED}
     assert "pages that declare Spanish and read as English" in done.stderr

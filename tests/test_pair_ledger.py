@@ -51,11 +51,9 @@ def read_by(learner: Learner, *pages: PageRecord) -> list[Pair]:
 
 def found(*pages: PageRecord) -> list[tuple[str, str, str]]:
     """The pairs, whatever the order in which *pages* arrive."""
-    results = [
-        [(pair.url_a, pair.url_b, pair.method) for pair in holding(*order).pairs()] for order in permutations(pages)
-    ]
-    assert all(result == results[0] for result in results)
-    return results[0]
+    first, *others = (holding(*order).pairs() for order in permutations(pages))
+    assert all(pairs == first for pairs in others)
+    return [(pair.url_a, pair.url_b, pair.method) for pair in first]
 
 
 CLAIMS = announced("eng", EN), announced("isl", SLUG)
@@ -122,18 +120,12 @@ def test_a_redirect_that_is_known_after_both_pages_makes_a_pair() -> None:
     assert ledger.redirect(on("um"), SLUG) == expected == ledger.pair_of(EN) == ledger.pair_of(SLUG)
 
 
-def test_pairs_are_one_to_one() -> None:
+def test_pairs_are_one_to_one_and_a_page_seen_twice_counts_once() -> None:
     both = holding(page(EN, "eng"), page("https://en.a.is/about", "eng"), page(IS, "isl"))
+    assert both.add_page(page(IS, "isl")) is None
     assert len(both.pairs()) == len(both) == 1
     assert both.unpaired() == [Unpaired("https://en.a.is/about", "taken", IS, 0.85, "eng-isl")]
     assert both.refused(1) == {"taken": 1}
-
-
-def test_a_page_seen_twice_counts_once() -> None:
-    twice = holding(page(EN, "eng"), page(IS, "isl"))
-    assert twice.add_page(page(IS, "isl")) is None
-    assert len(twice) == 1
-    assert not twice.unpaired()
 
 
 def test_a_page_that_asks_to_be_left_out_is_no_document_and_no_half_of_a_pair() -> None:
@@ -393,12 +385,10 @@ def test_documents_that_nothing_announces_are_paired_by_what_they_hold() -> None
 def test_a_switcher_that_does_not_lead_back_makes_a_pair_if_both_pages_hold_the_same(switching: str) -> None:
     def found(html: str) -> list[tuple[str, str]]:
         learner = Learner(Gain(PAIR))
-        english, icelandic = holds(on("8"), "eng", PUMP), holds(on("7"), "isl", html)
-        if switching == "eng":
-            english = replace(english, links=(switch("isl", on("7")),))
-        else:
-            icelandic = replace(icelandic, links=(switch("eng", on("8")),))
-        read_by(learner, english, icelandic)
+        pages = {"eng": holds(on("8"), "eng", PUMP), "isl": holds(on("7"), "isl", html)}
+        other = PAIR.other(switching)
+        pages[switching] = replace(pages[switching], links=(switch(other, pages[other].url),))
+        read_by(learner, *pages.values())
         return [(pair.url_a, pair.method) for pair in learner.ledgers[PAIR].pairs()]
 
     assert found(DAELA) == [("https://a.is/8", "switcher")]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.frozen_sites import write_frozen
+from support.tables import write_table
 
 from bilingual_crawler.harvest.sites import Task, read_site
 from training.parallelness.links import ALL, NOT_ALIKE, TWO, UNDECLARED, WAYS, declared, main, score_site, summarise
@@ -20,10 +21,8 @@ def sites(tmp_path: Path) -> Path:
     """One site: an English page, its Finnish partner, a Swedish address that holds English, another page."""
     rows = {HOME: ("eng", HTML, [PARTNER, REFUSED, OTHER]), PARTNER: ("fin", "", []), REFUSED: ("eng", "", [])}
     write_frozen(tmp_path / "sites" / "s", "https://s.org/", rows | {OTHER: ("eng", "", [])}, [(HOME, PARTNER)])
-    task = f"s\teng\tfin\t1\t4\t{HOME}\n"
-    head = "site\tlang_a\tlang_b\tgold_pairs\treachable_pages\tseeds\n"
-    (tmp_path / "sites" / "tasks.tsv").write_text(head + task)
-    return tmp_path / "sites"
+    columns = "site lang_a lang_b gold_pairs reachable_pages seeds"
+    return write_table(tmp_path / "sites" / "tasks.tsv", columns, [("s", "eng", "fin", 1, 4, HOME)]).parent
 
 
 def by_end(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
@@ -43,11 +42,10 @@ def test_each_way_counts_other_negatives(sites: Path) -> None:
     assert summarise([found], UNDECLARED).calibration_error == pytest.approx(0.15)
 
 
-def test_command_prints_a_table_and_writes_json(
-    sites: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main(["--sites", str(sites), "--model", "rules", "--json", str(tmp_path / "o.json")])
-    found = json.loads((tmp_path / "o.json").read_text())
+def test_command_prints_a_table_and_writes_json(sites: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = sites.parent / "o.json"
+    main(["--sites", str(sites), "--model", "rules", "--json", str(out)])
+    found = json.loads(out.read_text())
     assert set(found) == set(WAYS)
     assert found[ALL]["sites"] == {"s": 0.5}
     assert "| s | 0.500 | 1.000 | 1.000 | 0.500 |" in capsys.readouterr().out

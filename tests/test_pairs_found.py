@@ -56,35 +56,25 @@ def test_a_death_between_page_document_and_pair_loses_no_pair(
     assert len(rows) == len(set(rows)) == PAGES + 1 == summary(tmp_path)["pairs"]
 
 
-def test_pages_that_are_no_documents_are_in_no_pair(tmp_path: Path) -> None:
-    """Every other Spanish page asks to be in no index."""
+def test_no_page_in_no_index_is_in_a_pair_and_a_page_whose_links_are_not_followed_announces(tmp_path: Path) -> None:
+    """Every other Spanish page asks to be in no index, and a story announces its translation."""
     pages = bilingual_site(PAGES)
     left_out = [f"/es/page-{number}.html" for number in range(0, PAGES, 2)]
     for path in left_out:
         pages[path] = pages[path].replace("<head>", "<head><meta name=robots content=noindex>")
+    robots = "<head><meta name=robots content=nofollow><link rel=alternate hreflang=es href=/saga>"
+    pages["/en/"] = pages["/en/"].replace("<h1>", "<a href=/story>story</a> <a href=/saga>saga</a><h1>")
+    pages |= {"/story": html("en", "story", "").replace("<head>", robots), "/saga": html("es", "saga", "")}
     with serve(varied(pages)) as site:
         ended_well(run_scrapy(tmp_path, *command(site.url)))
-        assert all(site.asked[path] for path in left_out)
-        hidden = {f"{site.url}{path}" for path in left_out}
+    assert all(site.asked[path] for path in left_out)
     documents = {record["url"] for record in read_json_lines(tmp_path / "out" / "documents.jsonl.gz")}
-    paired = {row[side] for row in read_tsv(tmp_path / "out" / "pairs.tsv") for side in ("url_a", "url_b")}
+    pairs = {(row["url_a"], row["url_b"]): row["method"] for row in read_tsv(tmp_path / "out" / "pairs.tsv")}
+    assert pairs[f"{site.url}/story", f"{site.url}/saga"] == "hreflang"
+    paired = {url for pair in pairs for url in pair}
     assert paired <= documents
-    assert not hidden & documents
-    assert len(paired) == 2 * (PAGES + 1 - len(left_out))
+    assert not {f"{site.url}{path}" for path in left_out} & documents
+    assert len(paired) == 2 * len(pairs) == 2 * (PAGES + 2 - len(left_out))
     alone = {row["url"] for row in read_tsv(tmp_path / "out" / "unpaired.tsv")}
     assert alone == documents - paired
     assert len(alone) == len(left_out)
-
-
-def test_what_a_page_announces_counts_although_its_links_are_not_followed(tmp_path: Path) -> None:
-    robots = "<head><meta name=robots content=nofollow><link rel=alternate hreflang=es href=/saga>"
-    pages = {
-        "/en/": html("en", "index", "<a href=/story>story</a> <a href=/saga>saga</a>"),
-        "/story": html("en", "story", "").replace("<head>", robots),
-        "/saga": html("es", "saga", ""),
-    }
-    with serve(varied(pages)) as site:
-        ended_well(run_scrapy(tmp_path, *command(site.url)))
-        expected = [(f"{site.url}/story", f"{site.url}/saga", "hreflang")]
-    rows = read_tsv(tmp_path / "out" / "pairs.tsv")
-    assert [(row["url_a"], row["url_b"], row["method"]) for row in rows] == expected

@@ -84,12 +84,12 @@ def in_both(count: int, spanish: str = "pagina") -> dict[str, bytes]:
     return pages | {f"/es/{spanish}-{n}": indicator("spa", n) for n in range(count)}
 
 
-def test_where_pairs_are_announced_pages_that_announce_nothing_get_no_partner() -> None:
-    assert pairs_of(aligned(half_translated(announced=True))) == RIGHT
-
-
 def pairs_of(alignment: Alignment) -> set[tuple[str, str]]:
     return {(pair.url_a.removeprefix(HOST), pair.url_b.removeprefix(HOST)) for pair in alignment.pairs}
+
+
+def test_where_pairs_are_announced_pages_that_announce_nothing_get_no_partner() -> None:
+    assert pairs_of(aligned(half_translated(announced=True))) == RIGHT
 
 
 def test_pages_with_other_numbers_are_no_pairs_and_a_user_may_raise_the_threshold() -> None:
@@ -269,25 +269,17 @@ def test_the_sentences_of_a_translation_align_and_those_of_another_page_do_not()
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Path:
-    """The place of a file of judges."""
-    folder = tmp_path / "document-pairs"
-    folder.mkdir()
-    return folder / "config.json"
-
-
-@pytest.mark.parametrize("name", ["structure", "auto"])
-def test_a_judge_of_another_version_is_named(tmp_path: Path, config: Path, name: str) -> None:
-    view = {"features": ["total"], "slope": 1, "shift": 0, "threshold": 0.5}
-    config.write_text(json.dumps({"views": {"structure": view}}))
-    with pytest.raises(ModelError, match=f"no view {name} of this version: train it again"):
-        PairClassifier(tmp_path, name)
-
-
-def test_a_missing_judge_is_named(tmp_path: Path, config: Path) -> None:
+def test_a_judge_that_is_missing_or_of_another_version_is_named(tmp_path: Path) -> None:
+    config = tmp_path / "document-pairs" / "config.json"
+    config.parent.mkdir()
     with pytest.raises(ModelError, match=r"config\.json"):
         load_judge(tmp_path, "site", SITE_FEATURES)
-    config.write_text('{"views": {}, "site": {"intercept": 0, "weights": {"held": 1}}}')
+    view = {"features": ["total"], "slope": 1, "shift": 0, "threshold": 0.5}
+    site = {"intercept": 0, "weights": {"held": 1}}
+    config.write_text(json.dumps({"views": {"structure": view}, "site": site}))
+    for name in ("structure", "auto"):
+        with pytest.raises(ModelError, match=f"no view {name} of this version: train it again"):
+            PairClassifier(tmp_path, name)
     with pytest.raises(ModelError, match="train it again"):
         load_judge(tmp_path, "site", SITE_FEATURES)
     with pytest.raises(ModelError, match="no judge bitext"):

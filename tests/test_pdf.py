@@ -56,10 +56,7 @@ PARAGRAPHS = {
         ["the government and the ministry of finance"],
     ),
     "hyphen of a part of the next word": (column(f"{FULL} Vor-", "und Nachteile"), [f"{FULL} Vor- und Nachteile"]),
-    "a word of the document is no such part": (
-        column(f"{FULL} boeken boek-", "en lezen"),
-        [f"{FULL} boeken boeken lezen"],
-    ),
+    "a word of the document is none": (column(f"{FULL} boeken boek-", "en lezen"), [f"{FULL} boeken boeken lezen"]),
     "hyphen of a known compound": (column(KNOWN, "and this well-", "known dog"), [f"{KNOWN} and this well-known dog"]),
     "names, numbers": (column("Austria-", "Hungary and pages 10-", "12"), ["Austria-Hungary and pages 10- 12"]),
     "Japanese": (column("日本語の文章です", "次の行"), ["日本語の文章です次の行"]),
@@ -79,11 +76,10 @@ class TestParagraphs:
         assert read(column(f"{FULL}."), column(FULL)) == [f"{FULL}.", FULL]
 
     def test_running_heads_are_left_out(self) -> None:
-        pages = [
-            [*column(f"Report, page {number}", top=800), *column(f"Text {number} {FULL}.", top=700 - number)]
-            for number in range(3)
-        ]
-        assert read(*pages) == [f"Text {number} {FULL}." for number in range(3)]
+        texts = [f"Text {number} {FULL}." for number in range(3)]
+        heads = [column(f"Report, page {number}", top=800) for number in range(3)]
+        pages = [[*heads[number], *column(texts[number], top=700 - number)] for number in range(3)]
+        assert read(*pages) == texts
         assert len(read(*pages[:2])) == 4
 
     @given(st.lists(st.lists(ANY_LINE), max_size=2))
@@ -182,15 +178,10 @@ def test_sitemaps_list_documents() -> None:
         assert (len(sitemap.links), sitemap.documents) == (count, {"pdf": 1})
 
 
-@pytest.mark.parametrize(
-    ("value", "right"), [("html,doc", "choose one of html, pdf"), ("pdf", "give html too"), ("", "give html too")]
-)
-def test_wrong_formats_are_refused(value: str, right: str) -> None:
-    with pytest.raises(UsageError, match=right):
-        Options.of(Settings({"BILINGUAL_DOCUMENTS": value}))
-
-
-def test_without_the_reader_the_message_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_formats_and_those_without_a_reader_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(options, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r"pip install 'bilingual-crawler\[pdf\]'"):
-        Options.of(Settings({"BILINGUAL_DOCUMENTS": "html,pdf"}))
+    to_install = r"pip install 'bilingual-crawler\[pdf\]'"
+    wrong = {"html,doc": "choose one of html, pdf", "pdf": "give html too", "": "give html too"}
+    for value, right in (wrong | {"html,pdf": to_install}).items():
+        with pytest.raises(UsageError, match=right):
+            Options.of(Settings({"BILINGUAL_DOCUMENTS": value}))

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -94,9 +95,8 @@ def test_the_path_of_a_class_has_a_dot_or_a_colon_and_only_a_built_in_name_has_a
 
 FILTER = "class Own:\n    def __init__(self, languages): ...\n"
 UNMADE = "class Own:\n    def keep(self, pair): return True"
-POLICY = (
-    "from bilingual_crawler.policies.base import Policy\nclass Own(Policy):\n    def expands(self, page): return True\n"
-)
+BASE = "from bilingual_crawler.policies.base import Policy\n"
+POLICY = f"{BASE}class Own(Policy):\n    def expands(self, page): return True\n"
 RANKS = "    def priorities(self, page, links, scores): return []\n"
 NAME = "    name = 'own'\n"
 ENCODER = "from bilingual_crawler.encoders.base import Encoder\nclass Own(Encoder):\n"
@@ -230,9 +230,7 @@ def test_the_example_of_a_store_goes_on_where_it_was(tmp_path: Path) -> None:
     url = f"folder_store.FolderStore://{tmp_path / 'frontier'}"
     assert Options.of(Settings({"BILINGUAL_FRONTIER": url})).frontier == url
     kind = FRONTIER_STORES.find("folder_store.FolderStore")
-    store = kind(url, "worker")
-    store.push([Entry("https://a.es/", "a.es", priority=1.0)])
-    store.close()
-    store = kind(url, "worker")
-    assert store.pop("a.es").url == "https://a.es/"
-    store.close()
+    with closing(kind(url, "worker")) as store:
+        store.push([Entry("https://a.es/", "a.es", priority=1.0)])
+    with closing(kind(url, "worker")) as store:
+        assert store.pop("a.es").url == "https://a.es/"

@@ -71,28 +71,24 @@ def test_ilsp_adds_points() -> None:
     assert make(Ilsp).priorities(page("/", "eng"), found, None) == [0, 4, 2, 1, 0]
 
 
+LAST, NEVER_PAIRED = "/en/projects/annual-report-2024", "/en/contact"
+PARTNER, OTHER = "/is/projects/annual-report-2024", "/is/projects/annual-report-2023"
+
+
 @pytest.mark.parametrize(
     ("policy", "partner", "fetched"),
     [
-        (PPLocator, "/is/projects/annual-report-2025", True),
-        (PPLocator, "/is/um", False),
-        (ParallelTextIdentification, "/is/projects/annual-report-2024", True),
-        (ParallelTextIdentification, "/is/projects/annual-report-2025", False),
+        *((PPLocator, OTHER, True), (PPLocator, "/is/um", False)),
+        *((ParallelTextIdentification, PARTNER, True), (ParallelTextIdentification, OTHER, False)),
     ],
 )
 def test_the_last_level_is_fetched_for_candidate_pairs_only(policy: type[Policy], partner: str, fetched: bool) -> None:
     levels = make(policy)
-    url = "/en/projects/annual-report-2024"
     assert levels.priorities(page("/", "eng", depth=0), links("/en/a", "/fr/a"), None) == [0.0, NEVER]
-    waiting = levels.priorities(page("/en/a", "eng", depth=2), links(url, partner), None)
-    assert waiting == [-1.0, -1.0]
-    assert not levels.expands(page(url, "eng", depth=3))
-    assert (levels.reconsider(HOST + url, -1.0) != NEVER) == fetched
+    assert levels.priorities(page("/en/a", "eng", depth=2), links(LAST, partner), None) == [-1.0, -1.0]
+    assert not levels.expands(page(LAST, "eng", depth=3))
+    assert (levels.reconsider(HOST + LAST, -1.0) != NEVER) == fetched
     assert levels.reconsider(HOST + "/en/a", 0.0) == 0.0
-
-
-LAST, NEVER_PAIRED = "/en/projects/annual-report-2024", "/en/contact"
-PARTNER, OTHER = "/is/projects/annual-report-2024", "/is/projects/annual-report-2023"
 
 
 @pytest.mark.parametrize("policy", [PPLocator, ParallelTextIdentification])
@@ -242,17 +238,12 @@ def test_gain_follows_what_is_said_of_a_redirected_url_to_its_target() -> None:
         ("labels", Link(HOST + "/1", label="isl")),
         ("wording", Link(HOST + "/1", text="Saga bókasafnsins og lesenda þess")),
         ("hreflang", Link(HOST + "/1", hreflang="isl", alternate=True, position=LinkPosition.HEAD)),
-        ("switchers", Link(HOST + "/1", position=LinkPosition.SWITCHER)),
-        ("cross_links", Link(HOST + "/is/1")),
-        ("marks", Link(HOST + "/is/1")),
-        ("mirrors", Link(HOST + "/is/um")),
-        ("linking_pages", Link(HOST + "/1")),
-        ("surplus", Link(HOST + "/is/1")),
-        ("folders", Link(HOST + "/en/1")),
-        ("pair_rate", Link(HOST + "/en/1")),
+        ("switchers", Link(HOST + "/1", position=LinkPosition.SWITCHER)), ("cross_links", Link(HOST + "/is/1")),
+        ("marks", Link(HOST + "/is/1")), ("mirrors", Link(HOST + "/is/um")), ("linking_pages", Link(HOST + "/1")),
+        ("surplus", Link(HOST + "/is/1")), ("folders", Link(HOST + "/en/1")), ("pair_rate", Link(HOST + "/en/1")),
         ("served", Link(HOST + "/en/old/")),
     ],
-)
+)  # fmt: skip
 def test_each_kind_of_evidence_of_gain_counts_unless_it_is_switched_off(kind: str, link: Link) -> None:
     def terms(link: Link, *without: str) -> tuple[object, ...]:
         crawl = Learner(gain := Gain(PAIR, without=without))

@@ -56,14 +56,12 @@ def tmx(units: Iterable[str], doctype: str = "") -> bytes:
 def test_addresses_of_a_tmx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "MaCoCu-is-en.tmx.gz", tmp_path / "pairs.tsv.gz"
     alda = unit(("en", ["https://en.alda.is/about-alda/"]), ("is", ["https://alda.is/um-oldu/?a=1&amp;b=2"]))
+    # A corpus without repetitions lists every document that has the sentence, in no order.
+    english = [f"https://{page}" for page in ("a.is/en/1", "b.is/en/1", "c.is/en/1", "c.is/en/2")]
     units = [
         *(alda, alda),
         unit(("en", ["http://justus.anglican.org/x"]), ("is", ["https://gummi.blog/y"])),
-        # A corpus without repetitions lists every document that has the sentence, in no order.
-        unit(
-            ("en", ["https://a.is/en/1", "https://b.is/en/1", "https://c.is/en/1", "https://c.is/en/2"]),
-            ("is", ["https://c.is/is/1", "https://b.is/is/1", "https://a.is/is/1"]),
-        ),
+        unit(("en", english), ("is", [f"https://{host}.is/is/1" for host in "cba"])),
         unit(("en", ["https://d.is/1", "https://d.is/2"]), ("is", ["https://d.is/3"])),
         unit(("en", ["unknown"]), ("is", ["https://e.is/"])),
         unit(("en", ["https://e.is/"]), ("is", ["https://e.is/is"]), ("da", ["https://e.is/da"])),
@@ -141,11 +139,8 @@ def test_tables_of_corpora(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def lett(*documents: tuple[str, str, str]) -> bytes:
-    rows = (
-        [lang, "text/html", "charset=utf-8", url, base64.b64encode(html.encode()).decode(), "dGV4dA=="]
-        for lang, url, html in documents
-    )
-    return "".join("\t".join(row) + "\n" for row in rows).encode()
+    coded = ((lang, url, base64.b64encode(html.encode()).decode()) for lang, url, html in documents)
+    return "".join(f"{lang}\ttext/html\tcharset=utf-8\t{url}\t{html}\tdGV4dA==\n" for lang, url, html in coded).encode()
 
 
 def page(*links: str, head: str = "") -> str:
@@ -156,11 +151,9 @@ def page(*links: str, head: str = "") -> str:
 def test_links_of_wmt16_pages_that_are_no_translations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, out = tmp_path / "wmt16", tmp_path / "pairs.tsv.gz"
     folder.mkdir()
-    (folder / "train.pairs").write_text(
-        "http://a.ca/en/home.html\thttp://a.ca/fr/home.html\n"
-        "http://a.ca/en/lonely.html\thttp://a.ca/fr/seul.html\n"
-        "nonsense\n"
-    )
+    known = [("home", "home"), ("lonely", "seul")]
+    lines = [*(f"http://a.ca/en/{one}.html\thttp://a.ca/fr/{other}.html\n" for one, other in known), "nonsense\n"]
+    (folder / "train.pairs").write_text("".join(lines))
     alternate = '<link rel="alternate" hreflang="fr" href="/fr/home.html">'
     documents = lett(
         ("en", "http://a.ca/en/home.html", page("news.html", "/de/home.html", "http://x.org/", "#top", head=alternate)),
@@ -204,10 +197,7 @@ def crawl(folder: Path, pair: str, columns: str, *rows: str) -> None:
 def test_crawls_sites_and_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = ("https://a.mt/\thttps://a.mt/mt/\t0.99\threflang", "https://a.mt/x\thttps://a.mt/mt/x\t0.8\turl")
     crawl(tmp_path / "crawls" / "one", "eng-mlt", "", *one)
-    several = (
-        "https://s.is/en\thttps://s.is/is\t0.9\turl\teng-isl",
-        "https://s.is/en\thttps://s.is/da\t0.9\turl\teng-dan",
-    )
+    several = (f"https://s.is/en\thttps://s.is/{to[:2]}\t0.9\turl\teng-{to}" for to in ("isl", "dan"))
     crawl(tmp_path / "crawls" / "several", "eng-isl,eng-dan", " pair", *several)
     site = tmp_path / "sites" / "deb.tool"
     site.mkdir(parents=True)
@@ -250,9 +240,7 @@ def test_a_positive_beats_a_negative_and_memory_is_kept_small(tmp_path: Path, mo
     assert sorted(read_rows(tmp_path / "often.tsv.gz")) == sorted(found)
 
 
-def test_what_cannot_be_read_ends_the_command_and_leaves_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_read_ends_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "notes.txt").write_text("just some text\n")
     (tmp_path / "empty.tmx").write_bytes(tmx([]))
     (tmp_path / "cut.tmx.gz").write_bytes(gzip.compress(tmx([unit(("en", ["https://a.is/"]))] * 999))[:300])
@@ -274,12 +262,11 @@ def test_only_positives_with_known_evidence_or_none_are_learnt_from(
 ) -> None:
     columns = "url_a lang_a url_b lang_b"
     labelled = [f"https://{i}.is/en\teng\thttps://{i}.is/is\tisl\tcrawl\t{i % 2}" for i in range(4)]
+    guessed = "https://b.is/en\teng\thttps://b.is/is\tisl\tguess"
     lists = [
         write_table(tmp_path / "labelled.tsv", f"{columns} evidence label", labelled),
         write_table(tmp_path / "mine.tsv", columns, ["https://a.is/en\teng\thttps://a.is/is\tisl"]),
-        write_table(
-            tmp_path / "named.tsv", f"{columns} evidence", ["https://b.is/en\teng\thttps://b.is/is\tisl\tguess"]
-        ),
+        write_table(tmp_path / "named.tsv", f"{columns} evidence", [guessed]),
     ]
     run(*lists, "--out", tmp_path / "out.tsv")
     capsys.readouterr()

@@ -146,13 +146,9 @@ def test_what_cannot_be_split_ends_the_command(tmp_path: Path, capsys: pytest.Ca
     cut.write_bytes(gzip.compress(b"url\tlang\n" + b"https://a.is/\tisl\n" * 1000)[:40])
     before = sorted(tmp_path.iterdir())
     for arguments, message in (
-        ((few,), "no domain fell into"),
-        ((path, other), "has the columns"),
-        ((other,), "neither a list of URLs"),
-        ((path, "--shares", 100), "two or three numbers"),
-        ((path, "--shares", 80, 20, 0), "two or three numbers"),
-        ((tmp_path / "absent.tsv",), "absent.tsv"),
-        ((cut,), "cut.tsv.gz"),
+        *(((few,), "no domain fell into"), ((path, other), "has the columns"), ((other,), "neither a list of URLs")),
+        *(((path, "--shares", *shares), "two or three numbers") for shares in ((100,), (80, 20, 0))),
+        *(((tmp_path / "absent.tsv",), "absent.tsv"), ((cut,), "cut.tsv.gz")),
     ):
         assert message in refused(capsys, main, ("split", *arguments, "--out", tmp_path / "out"), code=1)
     assert sorted(tmp_path.iterdir()) == before

@@ -12,6 +12,7 @@ import datasets
 import duckdb
 import pandas as pd
 import pytest
+from support.crawls import ended_well
 from support.environments import lend_packages, outside_environment
 from support.finnish_texts import ENGLISH, FINNISH
 from support.tables import json_lines
@@ -34,12 +35,8 @@ LATE = "https://39.example/en"
 def bitext(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sentences that are hard to read: tabs, quotes, markup, and facts that are first known in the last rows."""
     folder = tmp_path_factory.mktemp("bitext")
-    producer = BitextProducer(
-        PAIR,
-        BY_DEFAULT,
-        open_exports(EXPORTS.built_in, folder, PAIR),
-        monolingual=open_monolingual(EXPORTS.built_in, folder, PAIR),
-    )
+    given = EXPORTS.built_in, folder, PAIR
+    producer = BitextProducer(PAIR, BY_DEFAULT, open_exports(*given), monolingual=open_monolingual(*given))
     for n in range(SITES):
         urls = f"https://{n}.example/en", f"https://{n}.example/fi"
         name = f"{'KLMNPRSTVH'[n % 10]}{'aeio'[n // 10]}vala"
@@ -166,10 +163,6 @@ def test_opuscleaner_reads_the_moses_files(bitext: Path, tools: Path, tmp_path: 
     assert kept == [pair for pair in moses(bitext) if min(len(side.split()) for side in pair) >= 6]
 
 
-def run(*command: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+def run(*command: str | Path, folder: Path) -> Any:
     environment = outside_environment(PATH=f"{Path(command[0]).parent}:/usr/bin:/bin")
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done
+    return ended_well(subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300))

@@ -236,9 +236,7 @@ def test_a_worker_busy_with_one_page_keeps_its_sites_and_one_that_hangs_loses_th
     assert asyncio.run(hold(server, busy)) == loses
 
 
-def test_a_url_that_comes_during_an_idle_heartbeat_keeps_the_crawl_open(
-    server: RedisServer, client: redis.Redis
-) -> None:
+def test_a_url_that_comes_in_an_idle_heartbeat_keeps_the_crawl_open(server: RedisServer, client: redis.Redis) -> None:
     answered, heard = threading.Event(), threading.Event()
     over: list[bool] = []
 
@@ -371,36 +369,33 @@ def behind_errors(server: RedisServer, error: str, times: int) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("error", "passes"),
+    "error",
     [
-        ("MISCONF Redis is configured to save RDB snapshots, but is unable to persist to disk.", True),
-        ("OOM command not allowed when used memory > 'maxmemory'.", True),
-        ("READONLY You can't write against a read only replica.", True),
-        ("NOREPLICAS Not enough good replicas to write.", True),
-        ("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", True),
-        ("LOADING Redis is loading the dataset in memory", True),
-        ("CLUSTERDOWN The cluster is down", True),
-        ("TRYAGAIN Multiple keys request during rehashing of slot", True),
-        ("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", True),
-        ("BUSYKEY Target key name already exists.", False),
-        ("NOAUTH Authentication required.", False),
-        ("NOPERM User crawler has no permissions to run the 'evalsha' command", False),
-        ("WRONGTYPE Operation against a key holding the wrong kind of value", False),
-        ("ERR unknown command", False),
+        "MISCONF Redis is configured to save RDB snapshots, but is unable to persist to disk.",
+        "OOM command not allowed when used memory > 'maxmemory'.", "NOREPLICAS Not enough good replicas to write.",
+        "READONLY You can't write against a read only replica.", "LOADING Redis is loading the dataset in memory",
+        "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+        "CLUSTERDOWN The cluster is down", "TRYAGAIN Multiple keys request during rehashing of slot",
+        "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
     ],
-)
-def test_which_errors_pass(
-    server: RedisServer, client: redis.Redis, caplog: pytest.LogCaptureFixture, error: str, passes: bool
+)  # fmt: skip
+def test_an_error_that_passes_is_waited_for(
+    server: RedisServer, client: redis.Redis, caplog: pytest.LogCaptureFixture, error: str
 ) -> None:
-    with behind_errors(server, error, times=2) as url:
-        if not passes:
-            with pytest.raises(StoreError, match=error.split()[-1]):
-                RedisStore(url, "one")
-            return
-        with closing(RedisStore(url, "one")) as store:
-            store.push([Entry(URLS[0], "a.example", 0.5)])
-            assert store.count(State.QUEUED) == 1
+    with behind_errors(server, error, times=2) as url, closing(RedisStore(url, "one")) as store:
+        store.push([Entry(URLS[0], "a.example", 0.5)])
+        assert store.count(State.QUEUED) == 1
     assert caplog.text.count("does not answer") == 1
+
+
+def test_an_error_that_does_not_pass_is_told(server: RedisServer, client: redis.Redis) -> None:
+    for error in (
+        *("BUSYKEY Target key name already exists.", "NOAUTH Authentication required.", "ERR unknown command"),
+        "NOPERM User crawler has no permissions to run the 'evalsha' command",
+        "WRONGTYPE Operation against a key holding the wrong kind of value",
+    ):
+        with behind_errors(server, error, times=2) as url, pytest.raises(StoreError, match=error.split()[-1]):
+            RedisStore(url, "one")
 
 
 @pytest.mark.parametrize("joined_again", [False, True])
@@ -454,8 +449,6 @@ def test_crawls_with_names_do_not_meet(server: RedisServer, client: redis.Redis)
 
 def test_a_server_that_evicts_is_refused(tmp_path: Path) -> None:
     evicts = r"evicts keys where memory is short .*; set maxmemory-policy noeviction"
-    with (
-        redis_server(tmp_path, maxmemory_policy="allkeys-lru", maxmemory="100mb") as server,
-        pytest.raises(StoreError, match=evicts),
-    ):
+    memory = {"maxmemory_policy": "allkeys-lru", "maxmemory": "100mb"}
+    with redis_server(tmp_path, **memory) as server, pytest.raises(StoreError, match=evicts):
         RedisLink(server.url)
