@@ -242,27 +242,35 @@ def test_a_page_to_which_a_missing_sitemap_is_redirected_is_a_page(tmp_path: Pat
     assert found[f"{server.url}/es/"]["referrer"]
 
 
-def test_other_forms_of_an_address_are_not_asked_for_once_its_host_redirects_them(tmp_path: Path) -> None:
+def test_links_take_the_way_of_the_redirects_of_their_host_unless_it_leads_nowhere(tmp_path: Path) -> None:
     asked: Counter[str] = Counter()
-    links = "".join(f"<a href=/{side}/{n}/>{n}</a>" for side in ("en", "es") for n in range(6))
 
     def answer(path: str) -> Answer:
         asked[path] += 1
-        _, side, name, *rest = f"{path}//".split("/")
         if path == "/":
-            return Answer(html("en", "home", links))
-        if side not in ("en", "es") or not name:
+            return Answer(html("en", "home", "<a href=/en/0>0</a> <a href=/es/0>0</a>"))
+        _, side, name = path.removesuffix("/").split("/") if path.count("/") > 1 else ("", "", "")
+        if not side or path.endswith("/odd/"):
             return Answer(status=404)
-        if not rest[0] and not path.endswith("/"):
+        if not path.endswith(("/", "/odd")):
             return Answer(status=301, headers={"Location": f"{path}/"})
-        other = {"en": "es", "es": "en"}[side]
-        return Answer(html(side, name, f"<link rel=alternate hreflang={other} href=/{other}/{name}>"))
+        other, n = {"en": "es", "es": "en"}[side], int(name) if name.isdigit() else 99
+        following = (
+            "" if n > 15 else f"<a href=/{side}/{n + 1}>{n + 1}</a>" + f"<a href=/{side}/odd>odd</a>" * (n == 15)
+        )
+        return Answer(html(side, name, f"<link rel=alternate hreflang={other} href=/{other}/{name}>{following}"))
 
     with scripted(answer) as server:
-        ended_well(crawl(tmp_path, f"{server.url}/", "-s", "CONCURRENT_REQUESTS=1", policy="bfs"))
+        ended_well(crawl(tmp_path, f"{server.url}/", "-s", "CONCURRENT_REQUESTS=1"))
+    pages = [f"/{side}/{n}" for side in ("en", "es") for n in range(17)]
+    odd = ["/en/odd", "/es/odd"]
+    assert set(documents(tmp_path)) == {server.url + path for path in ("/", *(f"{page}/" for page in pages), *odd)}
+    assert 10 <= sum(map(asked.__getitem__, pages)) <= 14
+    assert [asked[path] for path in (*odd, "/en/odd/", "/es/odd/")] == [1, 1, 1, 1]
     found = {(row["url_a"], row["method"]) for row in read_tsv(tmp_path / "out" / "pairs.tsv")}
-    assert found == {(f"{server.url}/en/{n}/", "hreflang") for n in range(6)}
-    assert sum(asked[f"/{side}/{n}"] for side in ("en", "es") for n in range(6)) == 1
+    assert found == {
+        (f"{server.url}/en/{n}{end}", "hreflang") for n, end in (*((n, "/") for n in range(17)), ("odd", ""))
+    }
 
 
 def test_a_page_that_redirects_to_its_url_with_a_session_id_is_fetched(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, varied
 from bilingual_crawler.crawl import traps as limits
 from bilingual_crawler.crawl.traps import PROBE_AFTER, Forms, MissingPages, Repeats, Staleness, Traps, folders
 from bilingual_crawler.frontier.entry import Entry, Kind
-from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT, PageRecord
+from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT, Link, PageRecord
 from bilingual_crawler.pages.sequences import sample_of
 from bilingual_crawler.settings import DOWNLOADER_MIDDLEWARES
 from bilingual_crawler.urls.traps import shapes
@@ -179,13 +179,28 @@ def test_a_language_beside_that_of_the_path_is_a_parameter_that_changes_nothing(
     assert not repeats.refuses(f"https://a.is/{WORDS[0]}?set_language=fr"), "untranslated pages stand in a row"
 
 
-def test_forms_of_addresses_are_those_that_the_host_has_redirected() -> None:
+def test_links_are_rewritten_once_their_form_is_only_redirected() -> None:
     forms = Forms()
-    forms.learn("http://a.is/en/one", "https://www.a.is/en/one/")
-    forms.learn("https://a.is/en/one", "https://a.is/en/two/")
-    assert forms.others("http://a.is/es/1") == ["https://www.a.is/es/1/"]
-    for other in ("https://a.is/es/1", "http://a.is/es/1/", "http://www.a.is/es/1", "http://b.is/es/1"):
-        assert not forms.others(other)
+
+    def rewritten(url: str, at: str = "https://b.is/") -> str:
+        return forms.of_page(PageRecord(at, links=(Link(url),))).links[0].url
+
+    for number in range(limits.MIN_REDIRECTED):
+        assert rewritten("http://a.is/es/1") == "http://a.is/es/1"
+        forms.learn(f"http://a.is/en/{number}", f"https://www.a.is/en/{number}/")
+        forms.learn(f"http://a.is/en/{number}", f"https://a.is/es/{number}")
+    assert rewritten("http://a.is/es/1") == "https://www.a.is/es/1/"
+    assert forms.given("https://www.a.is/es/1/") == "http://a.is/es/1"
+    assert forms.given("https://www.a.is/es/1/") is None
+    for other in (
+        "https://a.is/es/1",
+        "http://a.is/es/1/",
+        "http://a.is/1.pdf",
+        "http://a.is/es?b",
+        "http://b.is/es/1",
+    ):
+        assert rewritten(other) == other
+    assert rewritten("http://a.is/es/1", at="http://a.is/en/here") == "http://a.is/es/1", "a page has this form"
 
 
 def test_pages_of_a_template_that_differ_in_a_number_are_no_repeats() -> None:

@@ -306,7 +306,8 @@ def weigh(
         [_windows(side, both, size) for size in range(1, LARGEST)] for side in (numbers_a, numbers_b)
     )
     lengths_a, lengths_b = (np.array([len(s.text) for s in side], np.float32) for side in (a, b))
-    chance = math.sqrt(np.log(lengths_a + LENGTH_OFFSET).var() + np.log(lengths_b + LENGTH_OFFSET).var())
+    spread = math.sqrt(np.log(lengths_a + LENGTH_OFFSET).var() + np.log(lengths_b + LENGTH_OFFSET).var())
+    chance = max(spread, 1.2 * LENGTH_SPREAD)
     lengths_a *= ratio
     begins_a, begins_b = (_begins(side) if has_paragraphs else np.zeros(len(side), np.intp) for side in (a, b))
     by_place = _by_place(begins_a, begins_b)
@@ -314,7 +315,10 @@ def weigh(
     for p, q in SHAPES:
         if p > len(a) or q > len(b):
             continue
-        score = _by_length(sums(lengths_a, p), sums(lengths_b, q), chance)
+        # normal density of the length ratio of translations over that of any two sentences of these documents
+        expected = np.log(sums(lengths_a, p) + LENGTH_OFFSET)[:, None]
+        squares = (np.log(sums(lengths_b, q) + LENGTH_OFFSET) - expected) ** 2
+        score = np.asarray(math.log(chance / LENGTH_SPREAD) - squares * ((1 / LENGTH_SPREAD**2 - 1 / chance**2) / 2))
         score += np.minimum(MAX_EVIDENCE, sums(sums(by_words, p).T, q).T)
         (count_a, has_a), (count_b, has_b) = windows_a[p - 1], windows_b[q - 1]
         without_partner = np.maximum.outer(count_a, count_b) - has_a @ has_b.T
@@ -328,13 +332,6 @@ def weigh(
         score[:, _across(begins_b, q)] = -np.inf
         scores[p, q] = score
     return scores
-
-
-def _by_length(expected: NDArray[np.float32], lengths: NDArray[np.float32], chance: float) -> NDArray[np.float32]:
-    """Normal density of the length ratio of translations over that of any two sentences of these documents."""
-    chance = max(chance, 1.2 * LENGTH_SPREAD)
-    squares = (np.log(lengths + LENGTH_OFFSET) - np.log(expected[:, None] + LENGTH_OFFSET)) ** 2
-    return np.asarray(math.log(chance / LENGTH_SPREAD) - squares * ((1 / LENGTH_SPREAD**2 - 1 / chance**2) / 2))
 
 
 def _begins(side: Sequence[Sentence]) -> NDArray[np.intp]:

@@ -6,10 +6,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 from cachetools import LRUCache
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bilingual_crawler.frontier.entry import Entry
-from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT, PageRecord
+from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT, Link, PageRecord
 from bilingual_crawler.pages.sequences import SAMPLE, sequences
 from bilingual_crawler.pairing.reading import link_key
 from bilingual_crawler.urls.hosts import registered_domain
@@ -269,27 +270,54 @@ def _is_same(one: bytes, other: bytes) -> bool:
     return differing(first, second) <= _OTHER_SHARE * max(len(first), len(second))
 
 
+MIN_REDIRECTED = 10  # redirects from one form of addresses to another before links of that form are rewritten
+
+
 class Forms:
-    """The forms of addresses, by scheme, ``www.`` and last slash, from which hosts have redirected to other forms."""
+    """Rewrites links as their host redirects addresses of this form: to another scheme, ``www.`` or last slash.
+
+    A form is rewritten after :data:`MIN_REDIRECTED` redirects, all to the same form, if it has no page itself.
+    """
 
     def __init__(self) -> None:
-        self._redirected: LRUCache[str, set[tuple[tuple[str, str, str], ...]]] = LRUCache(_HOSTS)
+        self._led: LRUCache[tuple[str, ...], Counter[tuple[str, ...]]] = LRUCache(_HOSTS)
+        self._usual: LRUCache[tuple[str, ...], tuple[str, ...]] = LRUCache(_HOSTS)
+        self._given: LRUCache[str, str] = LRUCache(_ADDRESSES)
 
     def learn(self, url: str, target: str) -> None:
-        """Note that *url* redirects to *target*."""
-        if (key := link_key(url)) == link_key(target):
-            self._redirected.setdefault(key.partition("/")[0], set()).add((_form(url), _form(target)))
+        """Note that *url* is redirected to *target*, or, if they are the same, has a page."""
+        place, to = _place(url), _place(target)[1:]
+        if link_key(url) == link_key(target):
+            led = self._led.setdefault(place, Counter())
+            led[to] += 1
+            self._usual.pop(place, None)
+            if len(led) == 1 and to != place[1:] and led[to] >= MIN_REDIRECTED:
+                self._usual[place] = to
 
-    def others(self, url: str) -> list[str]:
-        """Where *url* may be redirected, as other URLs of its form were."""
-        key, form = link_key(url), _form(url)
-        redirected = self._redirected.get(key.partition("/")[0], ())
-        return [f"{scheme}{www}{key}{slash}" for one, (scheme, www, slash) in redirected if one == form]
+    def of_page(self, page: PageRecord) -> PageRecord:
+        """Return *page*, which was read, with its links rewritten."""
+        self.learn(page.url, page.url)
+        return replace(page, links=tuple(map(self._rewritten, page.links))) if self._usual else page
+
+    def given(self, url: str) -> str | None:
+        """The address in whose place *url*, which gave no page, was requested; None without one, and the next time."""
+        return self._given.pop(url, None)
+
+    def _rewritten(self, link: Link) -> Link:
+        form = self._usual.get(_place(link.url))
+        if form is None or "#" in link.url:
+            return link
+        url = form[0] + form[1] + link_key(link.url) + form[2].strip("?.")
+        self._given.setdefault(url, link.url)
+        return replace(link, url=url)
 
 
-def _form(url: str) -> tuple[str, str, str]:
+def _place(url: str) -> tuple[str, str, str, str]:
+    """The host of *url*, and its form."""
     scheme, separator, rest = url.partition("://")
-    return scheme + separator, "www." * rest.startswith("www."), "/" * rest.endswith("/")
+    path, _, name = rest.rpartition("/")
+    end = "?" if "?" in url else "." if "." in name and path else "/" * (not name)
+    return link_key(url).partition("/")[0], scheme + separator, "www." * rest.startswith("www."), end
 
 
 MAX_SITEMAPS = 1000  # maximum sitemaps of a site

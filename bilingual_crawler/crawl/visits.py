@@ -237,7 +237,7 @@ class Visits:
         """
         self._finish_processed()
         entry = self.frontier.pop()
-        while entry is not None and (self._is_answered(entry) or self._is_left(entry) or self._is_read(entry)):
+        while entry is not None and (self._is_answered(entry) or self._is_left(entry)):
             entry = self.frontier.pop()
         if entry is not None:
             # found by a link: normal retries apply
@@ -306,6 +306,9 @@ class Visits:
             return
         self.log(entry, status=status, outcome=outcome)
         self._stats.inc_value(f"bilingual/dropped/{outcome}")
+        if 400 <= status < 500 and (given := self._context.traps.forms.given(entry.url)):
+            self._replace(entry, given)
+            return
         if outcome == "host-not-found":
             logger.warning(f"{entry.url}: host not found, skipped")
         https = with_https(entry.url)
@@ -504,17 +507,6 @@ class Visits:
         # budgets count its http address only
         self.frontier.finish(entry, State.REFUSED)
         return True
-
-    def _is_read(self, entry: Entry) -> bool:
-        """Whether the page of *entry* was read where its host redirects such addresses; if so, *entry* leads there."""
-        if entry.kind is not Kind.PAGE or not entry.parent or entry.is_variant or entry.request:
-            return False
-        for url in self._context.traps.forms.others(entry.url):
-            if any(url in ledger.book for ledger in self.learner.ledgers.values()):
-                self.quota.remove(self._source(entry), entry.url)
-                self._replace(entry, url, lambda _: self._stats.inc_value("bilingual/redirect/unasked"))
-                return True
-        return False
 
     def _has_enough(self, site: str) -> bool:
         return self._context.until < 1 and self.learner.remaining.is_finished(site, self._context.until)

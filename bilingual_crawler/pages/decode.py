@@ -97,19 +97,16 @@ def _read(body: bytes, content_type: str | None, languages: Iterable[str | None]
         return read
     if not _is_misread(body.decode("utf-8", "replace")):
         return _decode(body, "utf-8")
-    return _decode(body, _by_late_declaration(body) or _guessed(body, languages))
+    # a `meta` element may declare it anywhere in the first 64 KB
+    late = map(_by_page, _META.findall(_NO_MARKUP.sub(b"", body[:_HEAD])))
+    declared = next((encoding for encoding in late if encoding not in (None, "utf-8")), None)
+    return _decode(body, declared or _guessed(body, languages))
 
 
 def _by_page(body: bytes) -> str | None:
     """The encoding that the page declares. UTF-16 counts as UTF-8: in UTF-16, the declaration could not be read."""
     declared = html_body_declared_encoding(body)
     return "utf-8" if declared and declared.startswith(("utf-16", "utf-32")) else declared
-
-
-def _by_late_declaration(body: bytes) -> str | None:
-    """The encoding that a ``meta`` element declares anywhere in the first 64 KB, but UTF-8."""
-    found = map(_by_page, _META.findall(_NO_MARKUP.sub(b"", body[:_HEAD])))
-    return next((encoding for encoding in found if encoding not in (None, "utf-8")), None)
 
 
 def _utf16(body: bytes) -> str | None:

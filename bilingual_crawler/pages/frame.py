@@ -106,7 +106,11 @@ def own_lines(lines: Sequence[str], kinds: Sequence[int], regions: Iterable[Regi
     ):
         counted = [one for one, size in zip(counted, held, strict=True) if size < 2 * MIN_PROSE]
         own = _outside(kinds, counted)
-    without = _without_menus(own, kinds)
+    # menus are rows of links
+    linked = [is_own and kind & (LINKED | CONTENT) == LINKED for is_own, kind in zip(own, kinds, strict=True)]
+    runs = [list(run) for _, run in groupby(linked)]
+    in_menu = [run[0] and len(run) >= MENU for run in runs for _ in run]
+    without = [is_own and not is_in for is_own, is_in in zip(own, in_menu, strict=True)]
     return (without if _has_text(lines, without) else own), counted
 
 
@@ -127,11 +131,3 @@ def are_in(slices: Iterable[slice], size: int) -> list[bool]:
         changes[one.start] += 1
         changes[one.stop] -= 1
     return [depth > 0 for depth in accumulate(changes[:size])]
-
-
-def _without_menus(own: Sequence[bool], kinds: Sequence[int]) -> list[bool]:
-    """Tell which lines of *own* are in no menu."""
-    linked = [is_own and kind & (LINKED | CONTENT) == LINKED for is_own, kind in zip(own, kinds, strict=True)]
-    runs = [list(run) for _, run in groupby(linked)]
-    in_menu = [run[0] and len(run) >= MENU for run in runs for _ in run]
-    return [is_own and not is_in for is_own, is_in in zip(own, in_menu, strict=True)]

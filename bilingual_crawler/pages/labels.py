@@ -38,20 +38,16 @@ def named_language(text: str) -> str | None:
     whole = unicodedata.normalize("NFKC", text).casefold().strip(_PUNCTUATION)
     if whole in names:
         return names[whole]
-    words = _words_and_names(whole, names)
+    # a part in brackets or between bars stays whole if it is the name of a language
+    parts = (part.strip(_PUNCTUATION) for part in whole.translate(_BARS).split("|"))
+    found_words = ([part] if part in names else part.split() for part in parts)
+    words = [word.strip(_PUNCTUATION) for words in found_words for word in words]
     langs = {names[word] for word in words if word in names}
     if len(langs) != 1:
         return None if langs else _emoji_language(text)
     [found] = langs
     rest = (word for word in words if word not in names and _WORD.fullmatch(word))
     return found if all(word in LABEL_FILLERS or _codes().get(word) == found for word in rest) else None
-
-
-def _words_and_names(text: str, names: dict[str, str]) -> list[str]:
-    """The words of *text*. A part in brackets or between bars stays whole if it is the name of a language."""
-    parts = (part.strip(_PUNCTUATION) for part in text.translate(_BARS).split("|"))
-    found = ([part] if part in names else part.split() for part in parts)
-    return [word.strip(_PUNCTUATION) for words in found for word in words]
 
 
 @lru_cache(maxsize=8192)

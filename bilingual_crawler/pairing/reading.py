@@ -145,6 +145,9 @@ def _profile(page: PageRecord, html: str, size: int, pairs: LanguagePairs) -> Pr
     words = [word for word in map(str.lower, _WORD.findall(body)) if not word[0].isdigit()]
     title = page.title.lower()
     claims = page.claims
+    tags = _TAG.findall(_NO_TAGS.sub("", html))[:MAX_TAGS]
+    # one character per tag, of 53,248 values clear of the surrogates
+    codes = {name: chr(0x20 + hash_text(name.lower()) % 0xD000) for name in set(tags)}
     # a crawl may follow links to other formats, too; of a page without HTML only what it claims is known
     links = [link.url for link in page.links if html and link.position is not LinkPosition.HEAD and may_hold(link.url)]
     return Profile(
@@ -158,7 +161,7 @@ def _profile(page: PageRecord, html: str, size: int, pairs: LanguagePairs) -> Pr
         canonical=page.canonical,
         share=share,
         size=size,
-        tags=_tags(html),
+        tags="".join(map(codes.__getitem__, tags)),
         lines=_hashes(lines),
         lengths=np.array([min(len(line), 65535) for line in lines], dtype=np.uint16),
         headings=np.array([line.lower() in title for line in lines], dtype=np.bool_),
@@ -186,13 +189,6 @@ def _hashes(texts: Iterable[str]) -> Hashes:
 
 def _set(texts: set[str]) -> Hashes:
     return np.unique(_hashes(texts))
-
-
-def _tags(html: str) -> str:
-    """One character per tag, of 53,248 values clear of the surrogates."""
-    names = _TAG.findall(_NO_TAGS.sub("", html))[:MAX_TAGS]
-    codes = {name: chr(0x20 + hash_text(name.lower()) % 0xD000) for name in set(names)}
-    return "".join(codes[name] for name in names)
 
 
 def _files(html: str) -> set[str]:

@@ -95,7 +95,7 @@ class BilingualSpider(Spider):
         self._ask_in_other_languages(response)
         page: PageRecord = response.meta[READ]
         self.visits.variants.note_page(page)
-        page = self.visits.variants.of_page(page)
+        page = self.context.traps.forms.of_page(self.visits.variants.of_page(page))
         # it counts as if the page did
         if announced := self.visits.announced(page.url):
             page = replace(page, links=(*page.links, *announced))

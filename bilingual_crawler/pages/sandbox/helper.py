@@ -53,7 +53,10 @@ def _answer(job: Job[Any]) -> tuple[bytes, int]:
     except Exception as error:
         answer = FAILED + f"{type(error).__name__}: {error}"[:1000].encode("utf-8", "replace")
     finally:
-        _lift_limits()
+        # without limits until the next job
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
     return answer, _address_space() - before
 
 
@@ -65,12 +68,6 @@ def _limit(limits: Limits) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
     # without a handler the signal ends the process even inside C code
     signal.setitimer(signal.ITIMER_PROF, limits.seconds)
-
-
-def _lift_limits() -> None:
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 
 
 def _address_space() -> int:
