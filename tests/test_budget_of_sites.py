@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 from support.crawls import crawl as crawl_site
-from support.crawls import each, summary
+from support.crawls import each, ended_well, summary
 from support.frontiers import drain, entry, hand_out, popped, taken
 from support.webserver import Site, bilingual_site, html, serve, varied
 
@@ -153,36 +153,34 @@ def test_round_robin_gives_each_site_the_same() -> None:
 # in the frontier -----------------------------------------------------------------------------------------------------
 
 
-def frontier_of(budget: SiteBudget | None, entries: Sequence[Entry], limits: Limits | None = None) -> LocalFrontier:
-    frontier = LocalFrontier(MemoryStore(), limits or Limits(), clock=float, budget=budget)
+def frontier_of(budget: SiteBudget | None, *entries: Entry, limits: Limits | None = None, **more: Any) -> LocalFrontier:
+    frontier = LocalFrontier(MemoryStore(), limits or Limits(), clock=float, budget=budget, **more)
     frontier.push(entries)
     return frontier
 
 
-ENTRIES = [("//a.org/1", 0.1), ("//b.org/1", 0.5), ("//a.org/2", 0.9), ("//b.org/2", 0.4)]
-
-
 def test_the_budget_chooses_the_site_and_the_priority_its_url() -> None:
+    worth = {"//a.org/1": 0.1, "//b.org/1": 0.5, "//a.org/2": 0.9, "//b.org/2": 0.4}
     for budget, order in (
         (None, ["a.org/2", "b.org/1", "b.org/2", "a.org/1"]),
         (Even(), ["a.org/2", "b.org/1", "a.org/1", "b.org/2"]),
         (Sequential(["b.org"]), ["b.org/1", "b.org/2", "a.org/2", "a.org/1"]),
     ):
-        assert drain(frontier_of(budget, [entry(*each) for each in ENTRIES])) == [f"//{url}" for url in order]
+        assert drain(frontier_of(budget, *map(entry, worth, worth.values()))) == [f"//{url}" for url in order]
 
 
 def test_slots_of_one_domain_are_one_site() -> None:
-    hosts = [entry("//en.a.org/1", 0.1), entry("//es.a.org/1", 0.9), entry("//b.org/1")]
-    assert drain(frontier_of(Even(), hosts)) == ["//es.a.org/1", "//b.org/1", "//en.a.org/1"]
+    frontier = frontier_of(Even(), entry("//en.a.org/1", 0.1), entry("//es.a.org/1", 0.9), entry("//b.org/1"))
+    assert drain(frontier) == ["//es.a.org/1", "//b.org/1", "//en.a.org/1"]
 
 
 def test_a_site_that_must_wait_passes_its_turn_on() -> None:
-    frontier = frontier_of(Sequential(), [entry(f"//{host}.org/{n}") for host in "ab" for n in range(3)])
+    frontier = frontier_of(Sequential(), *(entry(f"//{host}.org/{n}") for host in "ab" for n in range(3)))
     assert popped(frontier, 5) == ["//a.org/0", "//a.org/1", "//b.org/0", "//b.org/1", None]
 
 
 def test_what_is_left_of_each_slot_is_known_after_the_end() -> None:
-    frontier = frontier_of(None, [entry("//a.org/1", 1.0), entry("//b.org/1"), entry("//c.org/1")])
+    frontier = frontier_of(None, entry("//a.org/1", 1.0), entry("//b.org/1"), entry("//c.org/1"))
     frontier.finish(taken(frontier))
     frontier.close("c.org")
     asyncio.run(frontier.leave())
@@ -190,7 +188,7 @@ def test_what_is_left_of_each_slot_is_known_after_the_end() -> None:
 
 
 def test_suspects_come_after_all_sites() -> None:
-    frontier = frontier_of(Sequential(), [entry("//a.org/1", SUSPECT), entry("//b.org/1")])
+    frontier = frontier_of(Sequential(), entry("//a.org/1", SUSPECT), entry("//b.org/1"))
     first = taken(frontier)
     assert first.url == "//b.org/1"
     assert frontier.pop() is None, "a suspect is fetched alone"
@@ -200,27 +198,21 @@ def test_suspects_come_after_all_sites() -> None:
 
 def test_a_site_keeps_its_turn_when_its_best_url_falls() -> None:
     worth = {"//a.org/1": 0.1, "//a.org/2": 0.5, "//b.org/1": 0.9}
-    frontier = LocalFrontier(
-        MemoryStore(), Limits(), clock=float, reconsider=lambda url, _: worth[url], budget=Sequential()
-    )
-    frontier.push([entry("//a.org/1", 0.8), entry("//a.org/2", 0.5), entry("//b.org/1", 0.9)])
+    entries = (entry("//a.org/1", 0.8), entry("//a.org/2", 0.5), entry("//b.org/1", 0.9))
+    frontier = frontier_of(Sequential(), *entries, reconsider=lambda url, _: worth[url])
     assert drain(frontier) == ["//a.org/2", "//a.org/1", "//b.org/1"]
 
 
+linked = st.tuples(st.sampled_from(["a.org", "x.b.org", "y.b.org"]), st.integers(0, 20), st.floats(0, 1))
+budgets = st.sampled_from([Bandit, Even, Sequential, lambda: None])
+
+
 @settings(max_examples=50, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["a.org", "x.b.org", "y.b.org"]), st.integers(0, 20), st.floats(0, 1)),
-        min_size=1,
-        max_size=60,
-    ),
-    st.sampled_from([Bandit, Even, Sequential, lambda: None]),
-    st.integers(1, 3),
-)
+@given(st.lists(linked, min_size=1, max_size=60), budgets, st.integers(1, 3))
 def test_every_url_is_handed_out_exactly_once(
     links: list[tuple[str, int, float]], make: Callable[[], SiteBudget | None], per_slot: int
 ) -> None:
-    frontier = frontier_of(make(), [], Limits(per_slot=per_slot, in_flight=4))
+    frontier = frontier_of(make(), limits=Limits(per_slot=per_slot, in_flight=4))
     entries = [entry(f"//{host}/{number}", priority) for host, number, priority in links]
     assert hand_out(frontier, entries, per_slot) == Counter({one.url for one in entries})
 
@@ -252,10 +244,8 @@ def test_the_budget_learns_from_each_fetch_and_again_from_the_facts() -> None:
     told = Told()
     learner = Learner(Gain(PAIR), told)
     spanish = Link("https://www.a.org/es/", hreflang="es", alternate=True)
-    fetched = [
-        PageRecord("https://www.a.org/en/", "eng", "eng", links=(spanish,)),
-        PageRecord("https://www.a.org/es/", "spa", "spa"),
-    ]
+    english = PageRecord("https://www.a.org/en/", "eng", "eng", links=(spanish,))
+    fetched = [english, PageRecord(spanish.url, "spa", "spa")]
     for page in fetched:
         learner.observe_page(page, page.links)
     learner.observe_failure("https://b.org/no")
@@ -286,14 +276,10 @@ ONE, TWO = "http://127.0.0.1/", "http://127.0.0.1/,http://127.0.0.2/"
 
 def test_one_site_needs_no_budget() -> None:
     for seeds, scope, name, budget in (
-        (ONE, "site", "bandit", type(None)),
-        ("http://127.0.0.1/en,http://127.0.0.1:81/", "site", "bandit", type(None)),
-        (ONE, "web", "bandit", Bandit),
-        (TWO, "site", "bandit", Bandit),
-        (TWO, "site", "even", Even),
-        (TWO, "site", "sequential", Sequential),
-        (TWO, "site", "best", type(None)),
-    ):
+        (ONE, "site", "bandit", type(None)), ("http://127.0.0.1/en,http://127.0.0.1:81/", "site", "bandit", type(None)),
+        (ONE, "web", "bandit", Bandit), (TWO, "site", "bandit", Bandit), (TWO, "site", "even", Even),
+        (TWO, "site", "sequential", Sequential), (TWO, "site", "best", type(None)),
+    ):  # fmt: skip
         given = Settings({"BILINGUAL_SITE_BUDGET": name, "BILINGUAL_ALIGN": ""})
         assert type(parse_arguments(given, pair="eng-spa", seeds=seeds, scope=scope).budget) is budget
 
@@ -321,19 +307,15 @@ def sites() -> Iterator[list[Site]]:
         ]
 
 
-Fetched = dict[str, dict[str, Any]]
-"""The sites in a summary."""
-
-
-def crawl(folder: Path, sites: Sequence[Site], budget: str, *arguments: str) -> Fetched:
+def crawl(folder: Path, sites: Sequence[Site], budget: str, *arguments: str) -> Any:
+    """The sites in the summary of a crawl."""
+    folder.mkdir(exist_ok=True)
     settings = (f"BILINGUAL_SITE_BUDGET={budget}", "CONCURRENT_REQUESTS=1", "BILINGUAL_WARC=0")
     seeds = ",".join(f"{site.url}/" for site in sites)
-    result = crawl_site(folder, seeds, *each("-s", *settings), *arguments, policy="gain")
-    assert result.returncode == 0, result.stderr
+    ended_well(crawl_site(folder, seeds, *each("-s", *settings), *arguments, policy="gain"))
     found = summary(folder)
     assert sum(row["fetched"] for row in found["sites"].values()) == found["fetched"]
-    of_sites: Fetched = found["sites"]
-    return of_sites
+    return found["sites"]
 
 
 PAID = "127.0.0.4"
@@ -342,18 +324,14 @@ PAID = "127.0.0.4"
 def test_the_bandit_goes_where_the_pairs_are_and_a_resumed_one_knows_what_it_learnt(
     tmp_path: Path, sites: list[Site]
 ) -> None:
-    folder, other = tmp_path / "bandit", tmp_path / "even"
-    folder.mkdir()
-    other.mkdir()
-    first, found = (
-        crawl(folder, sites, "bandit", "-s", "JOBDIR=job", "-a", f"max_pages={pages}") for pages in (60, 120)
-    )
-    even = crawl(other, sites, "even", "-a", "max_pages=120")
+    job = (tmp_path / "bandit", sites, "bandit", "-s", "JOBDIR=job")
+    first, found = (crawl(*job, "-a", f"max_pages={pages}") for pages in (60, 120))
+    even = crawl(tmp_path / "even", sites, "even", "-a", "max_pages=120")
     assert found[PAID]["pairs"] >= 1.5 * even[PAID]["pairs"] > 0
     assert found[PAID]["share"] >= 0.5 > even[PAID]["share"]
     assert found[PAID]["yield"] == round(found[PAID]["pairs"] / found[PAID]["fetched"], 4)
     assert {row["state"] for row in found.values()} == {"open"}
-    assert "<h2>Sites</h2>" in (folder / "out" / "report.html").read_text()
+    assert "<h2>Sites</h2>" in (tmp_path / "bandit" / "out" / "report.html").read_text()
     more = {site: row["fetched"] - first[site]["fetched"] for site, row in found.items()}
     assert more[PAID] > 0.7 * sum(more.values())
 
