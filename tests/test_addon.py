@@ -166,14 +166,9 @@ def project(
     options = each("-s", *(f"{name}={value}" for name, value in given.items()))
     kind = subprocess.Popen if fresh else fork_server.Popen
     return kind(
-        [sys.executable, "-m", "scrapy", *arguments, *QUICK, *options],
-        cwd=PROJECT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
+        [sys.executable, "-m", "scrapy", *arguments, *QUICK, *options], cwd=PROJECT, env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    )  # fmt: skip
 
 
 def end(process: subprocess.Popen[str], *never: str) -> None:
@@ -196,9 +191,8 @@ def test_the_parts_come_at_their_places_and_what_the_project_sets_stays(tmp_path
         DOWNLOAD_DELAY=7,
     )
     places = components(crawler)
-    assert places["DOWNLOADER_MIDDLEWARES"][RetryMiddleware] == 540
-    assert places["DOWNLOADER_MIDDLEWARES"][TrapPagesMiddleware] is None
-    assert places["DOWNLOADER_MIDDLEWARES"][LanguageFilterMiddleware] == 560
+    expected = {RetryMiddleware: 540, TrapPagesMiddleware: None, LanguageFilterMiddleware: 560}
+    assert places["DOWNLOADER_MIDDLEWARES"].items() >= expected.items()
     assert places["SPIDER_MIDDLEWARES"][OrdinarySpiderMiddleware] == 310
     assert list(places["ITEM_PIPELINES"].values()) == [1, 900]
     assert crawler.settings["DOWNLOAD_DELAY"] == 7
@@ -269,12 +263,9 @@ def test_a_component_without_the_addon_works_or_says_what_it_needs(name: str) ->
     crawler = Crawler(Plain, {"TELNETCONSOLE_ENABLED": False, **reactor})
     crawler._apply_settings()
     component = load_object(name)
-    if component.__name__ in ALONE:
-        with suppress(NotConfigured):
-            build_from_crawler(component, crawler)
-    else:
-        with pytest.raises(UsageError, match=r"bilingual_crawler\.addon\.BilingualAddon"):
-            build_from_crawler(component, crawler)
+    refusal = pytest.raises(UsageError, match=r"bilingual_crawler\.addon\.BilingualAddon")
+    with suppress(NotConfigured) if component.__name__ in ALONE else refusal:
+        build_from_crawler(component, crawler)
 
 
 def test_what_the_frontier_takes_and_what_scrapys_own_queue() -> None:
@@ -334,16 +325,16 @@ def test_the_example_project_finds_pairs_and_its_archive_is_crawled_again(tmp_pa
     # again from the archive, the site being away: only the language filter beside Scrapy's own scheduler
     alone = {"BILINGUAL_PARTS": "language", "BILINGUAL_WARC": "0", "BILINGUAL_REPLAY": str(out)}
     again = crawl(site, "again.jsonl", alone | {"BILINGUAL_OUTPUT_DIR": str(second)})
-    languages = [{item["url"]: item["language"] for item in items} for items in (again, found)]
-    assert languages[0] == languages[1]
+    languages, expected = ({item["url"]: item["language"] for item in items} for items in (again, found))
+    assert languages == expected
     assert [path.name for path in second.iterdir()] == [".lock"]
 
 
 def test_all_requests_reach_their_callbacks_in_the_order_of_the_policy_also_after_a_kill(tmp_path: Path) -> None:
     number = 30
-    notes, spider, job = tmp_path / "notes.jsonl", tmp_path / "tour.py", str(tmp_path / "job")
+    notes, spider = tmp_path / "notes.jsonl", tmp_path / "tour.py"
     spider.write_text(TOUR)
-    settings = {"JOBDIR": job, "CONCURRENT_REQUESTS_PER_DOMAIN": "2", "BILINGUAL_POLICY": "gain"}
+    settings = {"JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS_PER_DOMAIN": "2", "BILINGUAL_POLICY": "gain"}
     with serve(varied(bilingual_site(number)), redirects={"/old": "/es/page-1.html"}, delay=0.05) as site:
         command = ("runspider", str(spider), "-a", f"site={site.url}", "-a", f"notes={notes}")
         first = project(tmp_path, *command, settings=settings)
@@ -375,9 +366,8 @@ def test_all_requests_reach_their_callbacks_in_the_order_of_the_policy_also_afte
     assert others["first"]["size"] > 1000
     assert others["lambda"]["url"] == f"{home}/en/"
 
-    out = tmp_path / "out"
-    assert len(list(read_tsv(out / "pairs.tsv"))) == number + 1
-    tried = list(read_tsv(out / "crawl.tsv"))
+    assert len(list(read_tsv(tmp_path / "out" / "pairs.tsv"))) == number + 1
+    tried = list(read_tsv(tmp_path / "out" / "crawl.tsv"))
     assert all(row["url"].startswith(home) for row in tried)
     rows = [row for row in tried if row["outcome"] == "document"]
     half = [row["url"].removeprefix(home) for row in rows][: number + 1]
