@@ -67,10 +67,10 @@ def pairs(alignment: Alignment) -> set[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("english", "spanish"),
     [
-        ("https://eng.aaa.com/", "https://aaa.com/"), ("https://aaa.com/b", "https://aaa.com/b?lang=1"),
+        ("https://eng.aaa.com/", "https://aaa.com/"), ("https://aaa.com/b/", "https://spanish.aaa.com/b/"),
         ("https://aaa.com/en-gb/b", "https://aaa.com/es-es/b"), ("https://aaa.com/b/en", "https://aaa.com/b/es"),
         ("https://aaa.com/English/b", "https://aaa.com/Spanish/b"),
-        ("https://aaa.com/b?lang=en", "https://aaa.com/b?lang=es"), ("https://aaa.com/b/", "https://spanish.aaa.com/b/"),
+        ("https://aaa.com/b", "https://aaa.com/b?lang=1"), ("https://aaa.com/b?lang=en", "https://aaa.com/b?lang=es"),
         ("https://aaa.com/b?x=1&lang=english", "https://aaa.com/b?x=1&lang=spanish"),
     ],
 )  # fmt: skip
