@@ -3,7 +3,7 @@
 import errno
 import os
 import random
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -52,13 +52,9 @@ def copied(held: Path, copy: Path, data: bytes | None = None) -> Path:
     return copy
 
 
-def failing(error: int) -> Callable[[], None]:
+def failing(error: int) -> None:
     """Outputs that cannot be written."""
-
-    def fail() -> None:
-        raise OSError(error, os.strerror(error))
-
-    return fail
+    raise OSError(error, os.strerror(error))
 
 
 @pytest.fixture
@@ -84,9 +80,7 @@ def test_a_power_cut_goes_back_to_the_checkpoint(
         assert again.count(State.DONE) == 800
         assert again.states(["https://a.example/1799", "https://a.example/2000"]) == [State.QUEUED, None]
         work(again, 3_000)
-        left = 0
-        while again.pop("a.example"):
-            left += 1
+        left = sum(1 for _ in iter(partial(again.pop, "a.example"), None))
         assert left == again.count(State.IN_FLIGHT) == 1_200
         again.close()
         assert not (cut / checkpoint.NAME).exists()
@@ -114,7 +108,7 @@ def test_after_a_failure_the_last_good_checkpoint_stays(store: LmdbStore, tmp_pa
     kept = (tmp_path / "held" / checkpoint.NAME).read_bytes()
     work(store, 2_000)
     with pytest.raises(StoreError, match="No space left"):
-        store.checkpoint(failing(errno.ENOSPC))()
+        store.checkpoint(partial(failing, errno.ENOSPC))()
     with pytest.raises(StoreError, match="No space left"):
         store.checkpoint(lambda: None)
     store.close()
@@ -153,7 +147,7 @@ def test_between_checkpoints_space_is_used_again(store: LmdbStore, tmp_path: Pat
 def test_without_a_free_descriptor_a_checkpoint_is_made_later(tmp_path: Path) -> None:
     store = opened(tmp_path)
     with pytest.raises(OSError, match="Too many open files"):
-        store.checkpoint(failing(errno.EMFILE))()
+        store.checkpoint(partial(failing, errno.EMFILE))()
     store.checkpoint(lambda: None)()
     assert (tmp_path / "checkpoint").exists()
     store.close()

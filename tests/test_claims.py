@@ -1,6 +1,6 @@
 """What a site says of two pages is a prior: their text confirms it, refutes it, or prefers another partner."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
@@ -34,8 +34,6 @@ WHEN = (
     *(("while it rains", "mientras llueve"), ("without asking anybody", "sin preguntar a nadie")),
     *(("with great patience", "con mucha paciencia"), ("after the long holidays", "tras las largas vacaciones")),
 )
-
-
 NAMES = (
     "Tallinn Bergen Valletta Girona Turku Akranes Donostia Mdina Tromsø Narva Gozo Bilbao Tampere Oulu Rovaniemi "
     "Reykholt Getaria Zarautz Hondarribia Kuopio Marsaxlokk"
@@ -63,13 +61,15 @@ def aligned(pages: dict[str, bytes]) -> list[Pair]:
     return [pair for alignment in alignments(pages) for pair in alignment.pairs]
 
 
-def couples(numbers: Iterable[int], spanish_of: int = 0) -> dict[str, bytes]:
-    """Pages that announce each other; the Spanish one is the article *spanish_of* numbers on."""
+def couples(
+    numbers: Iterable[int], spanish_of: int = 0, more: Callable[[str, int], str] = lambda *_: ""
+) -> dict[str, bytes]:
+    """Pages that announce each other; the Spanish one is the article *spanish_of* numbers on. All have *more*."""
     pages = {}
     for number in numbers:
         a, b = f"https://site.example/en/{number}", f"https://site.example/es/{number}"
-        pages[a] = html(article(number)[0], alternate("es", b))
-        pages[b] = html(article(number + spanish_of)[1], alternate("en", a))
+        pages[a] = html(article(number)[0], alternate("es", b), more("en", number))
+        pages[b] = html(article(number + spanish_of)[1], alternate("en", a), more("es", number + spanish_of))
     return pages
 
 
@@ -90,12 +90,7 @@ def listing(language: str, number: int) -> str:
 
 
 def test_lists_whose_numbers_are_shifted_are_paired_by_what_they_show() -> None:
-    pages = couples(range(14))
-    for number in range(30, 40):
-        a, b = f"https://site.example/en/{number}", f"https://site.example/es/{number}"
-        pages[a] = html(article(number)[0], alternate("es", b), listing("en", number))
-        pages[b] = html(article(number - 3)[1], alternate("en", a), listing("es", number - 3))
-    found = numbers_of(aligned(pages))
+    found = numbers_of(aligned(couples(range(14)) | couples(range(30, 40), spanish_of=-3, more=listing)))
     assert {(number, number) for number in range(14)} <= found
     assert len({(number, number + 3) for number in range(30, 37)} & found) >= 6
     assert not {(number, number) for number in range(30, 40)} & found
@@ -158,8 +153,7 @@ def test_what_one_host_says_of_another_needs_a_translated_text(kind: str, wanted
         }[kind]
         pages[a], pages[b] = html(article(number)[0], alternate("es", b)), html(text)
     pairs = aligned(pages)
-    assert len(pairs) >= wanted - 2
-    assert len(pairs) <= wanted
+    assert wanted - 2 <= len(pairs) <= wanted
     assert all(pair.url_a.rsplit("/", 1)[1] == pair.url_b.rsplit("/q", 1)[1] for pair in pairs)
 
 

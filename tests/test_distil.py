@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 MODELS = Path(__file__).parents[1] / "models"
 NAMES = ("eng", "mlt", "isl")
-
-
 A, B, NEW = "https://a.com/", "https://b.com/", "https://new.com/"
 
 

@@ -7,16 +7,21 @@ import sys
 import urllib.error
 import urllib.request
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import pytest
+from support.crawls import ended_well
 from support.example_site import EXAMPLES, LINK, PAGES, check, serve
 from support.waits import wait_for
+from support.webserver import run, start
 
-from bilingual_crawler import settings
 from bilingual_crawler.storage.records import read_tsv
+
+CRAWL = [sys.executable, str(EXAMPLES / "crawl.py")]
 
 
 def links(page: Any) -> set[str]:
@@ -46,12 +51,10 @@ def test_page_has_text_mutual_translations_and_links_that_lead_somewhere(page: A
         assert link in PAGES or link in serve.REDIRECTS or serve._static_file(link), link
 
 
-@pytest.mark.parametrize(
-    ("pair", "first", "second"), [("eng-spa", "en", "es"), ("eus-eng", "eu", "en"), ("spa-eus", "es", "eu")]
-)
-def test_gold_pairs_are_the_translations_of_the_pages(pair: str, first: str, second: str) -> None:
-    pages = [page for page in PAGES.values() if page.language == first and second in page.translations]
-    assert check.gold_pairs(pair) == {(page.address, page.translations[second]) for page in pages}
+def test_gold_pairs_are_the_translations_of_the_pages() -> None:
+    for pair, first, second in (("eng-spa", "en", "es"), ("eus-eng", "eu", "en"), ("spa-eus", "es", "eu")):
+        pages = [page for page in PAGES.values() if page.language == first and second in page.translations]
+        assert check.gold_pairs(pair) == {(page.address, page.translations[second]) for page in pages}, pair
 
 
 def test_one_section_is_behind_basque_pages_and_nothing_is_out_of_reach() -> None:
@@ -60,34 +63,41 @@ def test_one_section_is_behind_basque_pages_and_nothing_is_out_of_reach() -> Non
     assert {urlsplit(address).path.split("/")[2] for address in hidden} == {"workshop", "taller"}
 
 
+def fetched(url: str) -> tuple[Any, str]:
+    """The answer of a server, and its text."""
+    with urllib.request.urlopen(url) as response:
+        return response, response.read().decode()
+
+
 def test_server_answers_like_a_website() -> None:
     with serve.serving() as url:
-        with urllib.request.urlopen(f"{url}glossary?lang=es") as response:
-            assert "Glosario" in response.read().decode()
-        with urllib.request.urlopen(f"{url}en/") as response:
-            assert response.url == url
-        with urllib.request.urlopen(f"{url}style.css") as response:
-            assert response.headers["Content-Type"] == "text/css"
-        with urllib.request.urlopen(f"{url}robots.txt") as response:
-            assert f"Sitemap: {url}sitemap.xml" in response.read().decode()
-        with urllib.request.urlopen(f"{url}sitemap.xml") as response:
-            tree = ET.fromstring(response.read())
+        assert "Glosario" in fetched(f"{url}glossary?lang=es")[1]
+        assert fetched(f"{url}en/")[0].url == url
+        assert fetched(f"{url}style.css")[0].headers["Content-Type"] == "text/css"
+        assert f"Sitemap: {url}sitemap.xml" in fetched(f"{url}robots.txt")[1]
+        tree = ET.fromstring(fetched(f"{url}sitemap.xml")[1])
         for missing in ("nothing", "..%2fserve.py", "../serve.py", "_page.html", "es/index.html"):
             with pytest.raises(urllib.error.HTTPError, match="404"):
-                urllib.request.urlopen(url + missing)
+                fetched(url + missing)
     locations = [element.text for element in tree.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
     assert f"{url}en/policies/smart.html" in locations
     assert f"{url}" not in locations
 
 
-def test_server_prints_its_address() -> None:
-    with subprocess.Popen([sys.executable, EXAMPLES / "serve.py"], stdout=subprocess.PIPE, text=True) as process:
+@contextmanager
+def first_line(command: Sequence[str], folder: Path) -> Iterator[str]:
+    """The first line that a server prints, which then runs in this context."""
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
-            with urllib.request.urlopen(process.stdout.readline().strip()) as response:
-                assert response.status == 200
+            yield process.stdout.readline().strip()
         finally:
             process.terminate()
+
+
+def test_server_prints_its_address(tmp_path: Path) -> None:
+    with first_line([sys.executable, str(EXAMPLES / "serve.py")], tmp_path) as address:
+        assert fetched(address)[0].status == 200
 
 
 @pytest.mark.parametrize(
@@ -106,47 +116,22 @@ def test_check_reports_the_share(tmp_path: Path, found: int, reason: str, status
     assert result.stdout.count("Not found: ") == (26 - found if reason == "finished" else 0)
 
 
-def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start the crawl of the example in a process group of its own."""
-    command = [sys.executable, str(EXAMPLES / "crawl.py"), *arguments]
-    environment = {**os.environ, "SCRAPY_SETTINGS_MODULE": settings.__name__, "PYTHONPATH": str(EXAMPLES.parent)}
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True
-    )
-
-
-def crawl(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    process = start(folder, *arguments)
-    out, errors = process.communicate(timeout=300)
-    return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
-
-
-def assert_every_pair_is_found(result: subprocess.CompletedProcess[str], folder: Path, count: int) -> None:
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith(f"{count} of the {count} true pairs of the example site were found (100%)\n")
+def every_pair_is_found(folder: Path, pair: str, count: int) -> str:
+    """What a crawl of the example prints, whose report is in *folder*."""
+    printed: str = ended_well(run(folder, [*CRAWL, "--pair", pair, "-a", "policy=bfs"], fresh=True)).stdout
+    assert printed.startswith(f"{count} of the {count} true pairs of the example site were found (100%)\n")
     (output,) = (folder / "crawls").iterdir()
     assert (output / "report.html").exists()
-
-
-@pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    folder: Path = tmp_path_factory.mktemp("crawled")
-    return folder, crawl(folder, "--pair", "eng-spa", "-a", "policy=bfs")
-
-
-def test_crawl_of_the_example_finds_every_pair(crawled: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
-    folder, result = crawled
-    assert_every_pair_is_found(result, folder, 26)
+    return printed
 
 
 @pytest.mark.slow
 def test_crawl_of_the_example_for_another_pair_finds_every_pair(tmp_path: Path) -> None:
-    assert_every_pair_is_found(crawl(tmp_path, "--pair", "eu-en", "-a", "policy=bfs"), tmp_path, 5)
+    every_pair_is_found(tmp_path, "eu-en", 5)
 
 
 def test_ctrl_c_lets_the_crawl_of_the_example_end_in_order(tmp_path: Path) -> None:
-    process = start(tmp_path, "-s", "DOWNLOAD_DELAY=0.2", "-s", "DOWNLOAD_DELAY_JITTER=0")
+    process = start(tmp_path, [*CRAWL, "-s", "DOWNLOAD_DELAY=0.2", "-s", "DOWNLOAD_DELAY_JITTER=0"], fresh=True)
     wait_for(lambda: any(log.read_text().count("\n") > 5 for log in tmp_path.glob("crawls/*/crawl.tsv")))
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=300)
@@ -164,27 +149,19 @@ def test_ctrl_c_lets_the_crawl_of_the_example_end_in_order(tmp_path: Path) -> No
     ],
 )
 def test_a_pair_that_the_example_does_not_have_is_an_error(tmp_path: Path, pair: str, message: str) -> None:
-    result = crawl(tmp_path, "--pair", pair)
+    result = run(tmp_path, [*CRAWL, "--pair", pair], fresh=True)
     assert result.returncode == 2
     assert message in result.stderr
     assert not list(tmp_path.iterdir())
 
 
-def test_the_links_of_the_report_work_with_the_command_that_the_crawl_ends_with(
-    crawled: tuple[Path, subprocess.CompletedProcess[str]],
-) -> None:
-    folder, result = crawled
-    command = result.stdout.splitlines()[-1].partition("links in the report: ")[2].split()
-    (output,) = (folder / "crawls").iterdir()
+def test_a_crawl_of_the_example_finds_every_pair_and_names_a_server_for_its_links(tmp_path: Path) -> None:
+    printed = every_pair_is_found(tmp_path, "eng-spa", 26)
+    command = printed.splitlines()[-1].partition("links in the report: ")[2].split()
+    (output,) = (tmp_path / "crawls").iterdir()
     link = next(read_tsv(output / "pairs.tsv"))["url_b"]
     assert f'href="{link}"' in (output / "report.html").read_text()
     with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(link)
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE) as server:
-        try:
-            assert server.stdout
-            server.stdout.readline()
-            with urllib.request.urlopen(link) as response:
-                assert response.status == 200
-        finally:
-            server.terminate()
+        fetched(link)
+    with first_line(command, tmp_path):
+        assert fetched(link)[0].status == 200

@@ -25,6 +25,7 @@ def new(tmp_path: Path) -> Iterator[New]:
 
     yield make
     store.close()
+    assert not (tmp_path / "frontier" / "in-flight").exists()
 
 
 def test_best_first_ties_by_discovery(new: New) -> None:
@@ -143,10 +144,8 @@ def left_by_kill(folder: Path) -> LmdbStore:
     return LmdbStore(left)
 
 
-def test_of_many_urls_in_flight_at_a_death_none_dies_with_another_again(tmp_path: Path) -> None:
-    store = LmdbStore(tmp_path / "frontier")
-    frontier = LocalFrontier(store, Limits(per_slot=0), Clock())
-    frontier.push([entry(f"//{host}/{n}", 1.0 - n / 10) for n in range(10) for host in "ab"])
+def test_of_many_urls_in_flight_at_a_death_none_dies_with_another_again(new: New, tmp_path: Path) -> None:
+    frontier = new({f"//{host}/{n}": 1.0 - n / 10 for n in range(10) for host in "ab"}, per_slot=0)
     frontier.finish(taken(frontier))
     flying = [taken(frontier) for _ in range(16)]
     after = left_by_kill(tmp_path / "frontier")
@@ -170,15 +169,13 @@ def test_of_many_urls_in_flight_at_a_death_none_dies_with_another_again(tmp_path
     assert [url for url, priority in found.items() if priority == POISON] == [suspect.url]
     assert [url for url, priority in found.items() if priority == SUSPECT] == [other.url for other in flying[1:]]
     assert next(iter(found)) == suspect.url
-    for one in (store, after, again):
+    for one in (after, again):
         one.close()
         assert not (one._marks._path).exists()
 
 
-def test_what_landed_before_the_death_is_no_suspect(tmp_path: Path) -> None:
-    store = LmdbStore(tmp_path / "frontier")
-    frontier = LocalFrontier(store, Limits(), Clock())
-    frontier.push([entry(f"//{host}/1", 1.0) for host in "abcd"])
+def test_what_landed_before_the_death_is_no_suspect(new: New, tmp_path: Path) -> None:
+    frontier = new({f"//{host}/1": 1.0 for host in "abcd"})
     done, put_back, moved, _ = (taken(frontier) for _ in range(4))
     frontier.finish(done)
     frontier.retry(put_back, rest=0)
@@ -187,5 +184,4 @@ def test_what_landed_before_the_death_is_no_suspect(tmp_path: Path) -> None:
     found = {slot: head.priority for slot in after.slots() if (head := after.head(slot))}
     assert found == {"b": 1.0, "e": 1.0, "d": SUSPECT}
     assert [path.name for path in (tmp_path / "frontier left").glob("in-flight")] == ["in-flight"]
-    store.close()
     after.close()

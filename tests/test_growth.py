@@ -1,7 +1,6 @@
 """Limits of growth on a hostile or a very large web."""
 
 import asyncio
-import importlib
 import random
 import time
 import tracemalloc
@@ -173,9 +172,8 @@ def test_links_of_documents_without_a_partner_take_bounded_memory(monkeypatch: p
     policy, kept = Gain(PAIR), list[int]()
     with traced_memory(kept):
         for number in range(40):
-            links = [Link(f"http://a.example/{number}/{link}/{'a' * 400}") for link in range(500)]
-            policy.observe_page(PageRecord(f"http://a.example/{number}", "eng", "eng", length=500), links)
-            del links
+            page = PageRecord(f"http://a.example/{number}", "eng", "eng", length=500)
+            policy.observe_page(page, [Link(f"{page.url}/{link}/{'a' * 400}") for link in range(500)])
     assert kept[0] < 3_000_000
 
 
@@ -210,8 +208,8 @@ def test_large_pages_that_are_queued_in_turns_do_not_stop_the_downloads() -> Non
     slot = Slot(settings.SCRAPER_SLOT_MAX_ACTIVE_SIZE)
     body = bytes(settings.DOWNLOAD_MAXSIZE)
     for number in range(settings.CONCURRENT_REQUESTS):
-        url = f"http://a.example/{number}"
-        slot.add_response_request(Response(url, body=body), Request(url))
+        request = Request(f"http://a.example/{number}")
+        slot.add_response_request(Response(request.url, body=body), request)
     assert not slot.needs_backout()
 
 
@@ -312,10 +310,8 @@ def test_a_large_site_is_taken_over_in_parts_and_fetched_from_at_once(tmp_path: 
 
         async def take_over() -> tuple[Entry, int]:
             frontier = SharedFrontier(RedisStore(server.url, "after"), Limits(IN_FLIGHT), time.monotonic, worker)
-            first = None
-            while first is None:
+            while (first := frontier.pop()) is None:
                 await asyncio.sleep(0.01)
-                first = frontier.pop()
             known = sum(len(part[0]) for part in worker.told)
             while sum(len(part[1]) for part in worker.told) < len(urls) - MISSED:
                 await asyncio.sleep(0.01)
@@ -401,8 +397,7 @@ def learn_a_pair(learner: Learner, number: int) -> None:
 @pytest.mark.slow
 def test_what_is_done_and_what_is_never_queued_leaves_only_what_pairing_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, limit in LIMITS.items():
-        module, _, constant = name.rpartition(".")
-        monkeypatch.setattr(importlib.import_module(module), constant, limit)
+        monkeypatch.setattr(name, limit)
     learner = Learner(Gain(PAIR))
     learner.observe_page(PageRecord("https://a.example/", "fra", None), [])
     seen: list[Counter[str]] = []

@@ -185,41 +185,6 @@ def test_a_document_in_another_language_is_left_out_with_a_warning(caplog: pytes
     assert "stray, which is not in English" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "error", "message"),
-    [
-        ([("ftp://a.example/en", "The tide")], MALTESE.items(), ValueError, "ftp://a.example/en"),
-        ([("https://", "The tide")], MALTESE.items(), ValueError, "no address of http or https"),
-        ([("", "The tide tables")], MALTESE.items(), ValueError, "no address of http or https"),
-        ([("https://a.example/en", ENGLISH["life"])], MALTESE.items(), ValueError, "no site has documents"),
-        (MALTESE.items(), ENGLISH.items(), ValueError, "no document in English among 3, such as ħajja"),
-        (ENGLISH.items(), [], ValueError, "no document in Maltese in an empty list"),
-        (ENGLISH, MALTESE, FileNotFoundError, "'dignity': no such file or folder; give a text as"),
-        ([ENGLISH["slavery"] * 50], [], FileNotFoundError, "give a text as (name, text)"),
-        ("empty", MALTESE.items(), ValueError, "empty: has no file that ends in .txt"),
-        ("a.pdf", MALTESE.items(), ValueError, "a.pdf: is no file that ends in .txt"),
-        ("latin1.txt", MALTESE.items(), ValueError, "latin1.txt: is not UTF-8"),
-    ],
-)
-def test_align_tells_what_is_wrong_with_texts(
-    a: Any, b: Any, error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("empty").mkdir()
-    Path("a.pdf").write_bytes(b"%PDF-1.4")
-    Path("latin1.txt").write_bytes("café".encode("latin-1"))
-    with pytest.raises(error, match=re.escape(message)) as raised:
-        align(a, b, PAIR)
-    assert len(str(raised.value).splitlines()) == 1
-
-
-def test_an_unknown_language_and_an_unknown_method_are_refused() -> None:
-    with pytest.raises(LanguageError, match=r"^.*unknown language 'spam'.*$"):
-        align(ENGLISH.items(), MALTESE.items(), "eng-spam")
-    with pytest.raises(ValueError, match="method=magic: choose one of auto, url"):
-        align(ENGLISH.items(), MALTESE.items(), PAIR, "magic")
-
-
 def test_sentences_of_two_texts_are_aligned() -> None:
     english = "The harbour opens at 6. It closes at 22.\n\nA ship pays 120 euros for a day."
     spanish = "El puerto abre a las 6. Cierra a las 22.\n\nUn barco paga 120 euros por un día."
@@ -272,9 +237,26 @@ def test_a_crawl_is_run_and_its_outputs_are_read(tmp_path: Path, capfd: pytest.C
         run_crawl("eng-spa", site.url, BILINGUAL_OUTPUT_DIR=tmp_path / "out")
 
 
+def pairing(a: Any, b: Any, pair: str = PAIR, *more: str) -> Callable[[], object]:
+    return lambda: align(a, b, pair, *more)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
+        (pairing([("ftp://a.example/en", "The tide")], MALTESE.items()), ValueError, "ftp://a.example/en"),
+        (pairing([("https://", "The tide")], MALTESE.items()), ValueError, "no address of http or https"),
+        (pairing([("", "The tide tables")], MALTESE.items()), ValueError, "no address of http or https"),
+        (pairing([("https://a.example/en", ENGLISH["life"])], MALTESE.items()), ValueError, "no site has documents"),
+        (pairing(MALTESE.items(), ENGLISH.items()), ValueError, "no document in English among 3, such as ħajja"),
+        (pairing(ENGLISH.items(), []), ValueError, "no document in Maltese in an empty list"),
+        (pairing(ENGLISH, MALTESE), FileNotFoundError, "'dignity': no such file or folder; give a text as"),
+        (pairing([ENGLISH["slavery"] * 50], []), FileNotFoundError, "give a text as (name, text)"),
+        (pairing("empty", MALTESE.items()), ValueError, "empty: has no file that ends in .txt"),
+        (pairing("a.pdf", MALTESE.items()), ValueError, "a.pdf: is no file that ends in .txt"),
+        (pairing("latin1.txt", MALTESE.items()), ValueError, "latin1.txt: is not UTF-8"),
+        (pairing(ENGLISH.items(), MALTESE.items(), "eng-spam"), LanguageError, "unknown language 'spam'"),
+        (pairing(ENGLISH.items(), MALTESE.items(), PAIR, "magic"), ValueError, "method=magic: choose one of auto, url"),
         (lambda: run_crawl("eng-spam", NOBODY), ValueError, "pair=eng-spam: unknown language 'spam'"),
         (lambda: run_crawl("eng-spa", NOBODY, pages=9), ValueError, "pages"),
         (lambda: run_crawl("eng-spa", NOBODY, BILINGUAL_WARC="maybe"), ValueError, "BILINGUAL_WARC=maybe"),
@@ -288,10 +270,13 @@ def test_a_crawl_is_run_and_its_outputs_are_read(tmp_path: Path, capfd: pytest.C
         (lambda: list(read_bitext("crawl.tsv")), ValueError, "crawl.tsv: has no column src_text"),
     ],
 )
-def test_crawl_and_readers_tell_what_is_wrong(
+def test_alignments_crawls_and_readers_tell_what_is_wrong(
     call: Callable[[], object], error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    Path("a.pdf").write_bytes(b"%PDF-1.4")
+    Path("latin1.txt").write_bytes("café".encode("latin-1"))
     Path("crawl.tsv").write_text("time\tstatus\n1\t200\n")
     with pytest.raises(error, match=re.escape(message)) as raised:
         call()
@@ -299,9 +284,10 @@ def test_crawl_and_readers_tell_what_is_wrong(
 
 
 def test_an_interrupted_crawl_writes_its_outputs(tmp_path: Path) -> None:
-    code = "import sys; from bilingual_crawler import run_crawl; run_crawl('eng-spa', sys.argv[1], BILINGUAL_ALIGN='')"
+    options = "BILINGUAL_ALIGN='', BILINGUAL_OUTPUT_DIR='out'"
+    code = f"import sys; from bilingual_crawler import run_crawl; run_crawl('eng-spa', sys.argv[1], {options})"
     with serve(varied(bilingual_site(50)), delay=0.05) as site:
-        command = [sys.executable, "-c", code.replace("''", "'', BILINGUAL_OUTPUT_DIR='out'"), f"{site.url}/en/"]
+        command = [sys.executable, "-c", code, f"{site.url}/en/"]
         script = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
         site.wait_until_asked(5)
         script.send_signal(signal.SIGINT)

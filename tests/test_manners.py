@@ -69,17 +69,15 @@ def moved(target: str, status: int = 302) -> Answer:
     return Answer(status=status, headers={"Location": target})
 
 
-def with_links(path: str, *targets: str, **headers: str) -> Answer:
+def with_links(path: str, *targets: str, headers: Mapping[str, str] | None = None) -> Answer:
     links = "".join(f"<a href={target}>{target}</a> " for target in targets)
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Answer(SITE[path].replace("<h1>", f"{links}<h1>"), headers=named)
+    return Answer(SITE[path].replace("<h1>", f"{links}<h1>"), headers=headers or {})
 
 
 def tagged(number: int, tag: str) -> dict[str, tuple[Answer, ...]]:
     """A page with an X-Robots-Tag, and one that only it links to."""
-    path = f"/en/page-{number}.html"
-    hidden = f"/en/page-{number}-hidden"
-    return {path: (with_links(path, hidden, X_Robots_Tag=tag),), hidden: (page("/en/page-1.html"),)}
+    path, hidden = f"/en/page-{number}.html", f"/en/page-{number}-hidden"
+    return {path: (with_links(path, hidden, headers={"X-Robots-Tag": tag}),), hidden: (page("/en/page-1.html"),)}
 
 
 RULES = b"User-agent: *\nDisallow: /es/page-2\n"
