@@ -42,6 +42,18 @@ def test_unreadable_pages_count_by_site_since_hosts_cost_nothing() -> None:
     assert not traps.was_unreadable("https://www.honest.is/")
 
 
+def test_an_ending_of_files_alone_is_refused_on_its_host() -> None:
+    traps = Traps(stale_pages=0)
+    traps.learn(PageRecord("https://a.is/index.php?p=1"))
+    for number in range(limits.MAX_FILES):
+        assert traps.refuses("https://a.is/score.ly") is None
+        for name in ("score.ly", "image.php", "download"):
+            traps.note_file(f"https://a.is/{number}/{name}")
+    assert traps.refuses("https://a.is/x/other.LY?version=2") == "file"
+    for url in ("https://a.is/news.php", "https://a.is/x", "https://b.is/score.ly", "https://a.is/score.ly.html"):
+        assert traps.refuses(url) is None, url
+
+
 def test_shapes() -> None:
     for path, groups in (
         ("/calendar/2031/5", ("a.is/calendar/0/0", "a.is/calendar/0/*")), ("", ("a.is", "/*")),
@@ -378,6 +390,16 @@ def test_an_honest_404_is_asked_for_once(tmp_path: Path) -> None:
     # the host and the two folders, beside /gone, /old and what is asked of each site
     assert len([path for path in site.paths() if path not in SITE]) <= 3 + 2 + len(ABOUT_SITE)
     assert summary(tmp_path)["traps"] == {}, "the crawler's own question is no link of the site"
+
+
+def test_files_with_an_unknown_ending_are_not_all_asked_for(tmp_path: Path) -> None:
+    links = "".join(f"<a href=/{number}.ly>x</a>" for number in range(200))
+    with scripted(
+        lambda path: Answer(html("en", "index", links)) if path == "/" else Answer("x", kind="text/x")
+    ) as site:
+        crawl(tmp_path, f"{site.url}/")
+    assert 50 <= len([path for path in site.paths() if path.endswith(".ly")]) < 100
+    assert summary(tmp_path)["traps"]["refused/file"] > 100
 
 
 def test_copies_that_link_to_copies_end(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from hashlib import blake2b
+from math import inf
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bilingual_crawler.frontier.entry import Entry
+from bilingual_crawler.pages.formats import ending_of
 from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT, Link, PageRecord
 from bilingual_crawler.pages.sequences import SAMPLE, sequences
 from bilingual_crawler.pairing.reading import link_key
@@ -320,9 +322,15 @@ def _place(url: str) -> tuple[str, str, str, str]:
     return link_key(url).partition("/")[0], scheme + separator, "www." * rest.startswith("www."), end
 
 
+MAX_FILES = 50  # answers for one ending on a host before it is refused, if none was a page
 MAX_SITEMAPS = 1000  # maximum sitemaps of a site
 MAX_UNREADABLE = 10  # unreadable responses before a registered domain is abandoned; new hosts cost nothing
 MAX_SITEMAP_DEPTH = 4  # levels of sitemaps below robots.txt; the protocol has two, an index and its sitemaps
+
+
+def _ending(url: str) -> tuple[str, str]:
+    """The host of *url*, and the ending of its file name."""
+    return urlsplit(url).netloc, ending_of(url)
 
 
 class Traps:
@@ -337,6 +345,8 @@ class Traps:
         self._sitemaps: LRUCache[str, int] = LRUCache(_HOSTS)
         self._named: LRUCache[int, bool] = LRUCache(_FOLDERS)  # hashes of the sitemaps that are read
         self._unreadable: LRUCache[str, int] = LRUCache(_HOSTS)
+        self._files: LRUCache[tuple[str, str], float] = LRUCache(_HOSTS)  # host and ending -> answers without a page
+        self._only_files: LRUCache[tuple[str, str], bool] = LRUCache(_HOSTS)
 
     def refuses(self, url: str) -> str | None:
         """The kind of trap that *url* belongs to, or None."""
@@ -344,10 +354,13 @@ class Traps:
             return "stale"
         if self._unreadable and self._unreadable.get(registered_domain(url), 0) >= MAX_UNREADABLE:
             return "unreadable"
+        if self._only_files and _ending(url) in self._only_files:
+            return "file"
         return grown(url)
 
     def learn(self, page: PageRecord) -> tuple[list[str], float]:
         """Add *page*; return the groups of URLs that it makes stale, and the share of its text, 0 to 1, that is new."""
+        self._files[_ending(page.url)] = -inf
         stale, new = self.staleness.learn(page.url, page.sample)
         repeated = self._repeats.learn(page.url, page.text, page.sample)
         return [group for group in (stale, repeated) if group is not None], new
@@ -361,6 +374,13 @@ class Traps:
             return False
         self._named[hash(entry.url)] = True
         return True
+
+    def note_file(self, url: str) -> None:
+        """Note that *url* led to a file that is no document."""
+        key = _ending(url)
+        self._files[key] = self._files.get(key, 0) + 1
+        if key[1] and self._files[key] >= MAX_FILES:
+            self._only_files[key] = True
 
     def note_unreadable(self, url: str) -> None:
         """Note that a helper process could not read the response of *url* within its limits."""

@@ -306,6 +306,8 @@ class Visits:
             return
         self.log(entry, status=status, outcome=outcome)
         self._stats.inc_value(f"bilingual/dropped/{outcome}")
+        if outcome == "not-html":
+            self._context.traps.note_file(entry.url)
         if 400 <= status < 500 and (given := self._context.traps.forms.given(entry.url)):
             self._replace(entry, given)
             return
