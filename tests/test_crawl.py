@@ -9,10 +9,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 import onnx
@@ -37,8 +36,7 @@ def site() -> Iterator[Site]:
         yield site
 
 
-@dataclass(frozen=True)
-class Crawled:
+class Crawled(NamedTuple):
     """A crawl of the whole site, one page after the other."""
 
     folder: Path
@@ -70,7 +68,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
 
 @pytest.mark.parametrize("policy", ["bfs", "smart", "gain"])
 def test_documents_pairs_and_summary_of_a_site(crawled: Callable[[str], Crawled], policy: str) -> None:
-    folder, site = crawled(policy).folder, crawled(policy).site
+    folder, site = crawled(policy)
     names = ("", *(f"page-{number}.html" for number in range(PAGES)))
     assert pairs(folder, site) == {(f"/en/{name}", f"/es/{name}") for name in names}
     found = documents(folder)
@@ -110,15 +108,12 @@ def test_the_models_of_smart_are_in_its_summary(crawled: Callable[[str], Crawled
 def test_the_archive_of_a_crawl_replays_to_the_same_documents(
     tmp_path: Path, crawled: Callable[[str], Crawled]
 ) -> None:
-    folder, site = crawled("bfs").folder, crawled("bfs").site
+    folder, site = crawled("bfs")
     asked = site.asked.total()
     ended_well(crawl(tmp_path, f"{site.url}/", *ALIGNED, "-s", f"BILINGUAL_REPLAY={folder / 'out'}"))
     assert site.asked.total() == asked
-    changing = ("fetched_at", "warc_file", "warc_offset", "referrer", "depth", "score")
-    first, second = (
-        {url: {k: v for k, v in record.items() if k not in changing} for url, record in documents(one).items()}
-        for one in (folder, tmp_path)
-    )
+    changing = dict.fromkeys(("fetched_at", "warc_file", "warc_offset", "referrer", "depth", "score"))
+    first, second = ({url: record | changing for url, record in documents(one).items()} for one in (folder, tmp_path))
     assert first == second
     assert pairs(tmp_path, site) == pairs(folder, site)
 
@@ -126,7 +121,7 @@ def test_the_archive_of_a_crawl_replays_to_the_same_documents(
 def test_pairs_are_a_tsv_that_csv_reads_and_another_crawl_does_not_write_over(
     crawled: Callable[[str], Crawled],
 ) -> None:
-    folder, site = crawled("bfs").folder, crawled("bfs").site
+    folder, site = crawled("bfs")
     result = crawl(folder, f"{site.url}/")
     assert result.returncode == 2
     assert "holds another crawl" in result.stderr
@@ -254,11 +249,10 @@ def test_links_take_the_way_of_the_redirects_of_their_host_unless_it_leads_nowhe
             return Answer(status=404)
         if not path.endswith(("/", "/odd")):
             return Answer(status=301, headers={"Location": f"{path}/"})
-        other, n = {"en": "es", "es": "en"}[side], int(name) if name.isdigit() else 99
-        following = (
-            "" if n > 15 else f"<a href=/{side}/{n + 1}>{n + 1}</a>" + f"<a href=/{side}/odd>odd</a>" * (n == 15)
-        )
-        return Answer(html(side, name, f"<link rel=alternate hreflang={other} href=/{other}/{name}>{following}"))
+        other = {"en": "es", "es": "en"}[side]
+        after = {"15": "16 odd", "16": "", "odd": ""}[name] if name in ("15", "16", "odd") else str(int(name) + 1)
+        links = "".join(f"<a href=/{side}/{one}>{one}</a>" for one in after.split())
+        return Answer(html(side, name, f"<link rel=alternate hreflang={other} href=/{other}/{name}>{links}"))
 
     with scripted(answer) as server:
         ended_well(crawl(tmp_path, f"{server.url}/", "-s", "CONCURRENT_REQUESTS=1"))
@@ -268,9 +262,7 @@ def test_links_take_the_way_of_the_redirects_of_their_host_unless_it_leads_nowhe
     assert 10 <= sum(map(asked.__getitem__, pages)) <= 14
     assert [asked[path] for path in (*odd, "/en/odd/", "/es/odd/")] == [1, 1, 1, 1]
     found = {(row["url_a"], row["method"]) for row in read_tsv(tmp_path / "out" / "pairs.tsv")}
-    assert found == {
-        (f"{server.url}/en/{n}{end}", "hreflang") for n, end in (*((n, "/") for n in range(17)), ("odd", ""))
-    }
+    assert found == {(f"{server.url}/en/{name}", "hreflang") for name in (*(f"{n}/" for n in range(17)), "odd")}
 
 
 def test_a_page_that_redirects_to_its_url_with_a_session_id_is_fetched(tmp_path: Path) -> None:
@@ -294,8 +286,9 @@ def test_a_page_that_redirects_to_its_url_with_a_session_id_is_fetched(tmp_path:
     assert set(documents(tmp_path)) == {server.url + path for path in ("/", "/es/", "/busy")}
 
 
-FAILING = """
+FAULTY = """
 from bilingual_crawler.crawl.component import CrawlComponent
+from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
 
 class Middleware:
     def process_spider_input(self, response):
@@ -308,26 +301,9 @@ class Pipeline:
 class Handler(CrawlComponent):
     def url_fetched(self, fetch):
         raise TypeError("a bug in a handler")
-"""
 
-
-@pytest.mark.parametrize(
-    "component", ["SPIDER_MIDDLEWARES.Middleware", "EXTENSIONS.Handler", "ITEM_PIPELINES.Pipeline"]
-)
-def test_a_crawl_whose_component_fails_ends_with_an_exit_status(tmp_path: Path, site: Site, component: str) -> None:
-    (tmp_path / "failing.py").write_text(FAILING)
-    setting, name = component.split(".")
-    result = crawl(tmp_path, f"{site.url}/en/", "-s", f'{setting}_BASE={{"failing.{name}": 901}}')
-    assert result.returncode == 1
-    assert "a component failed: see the log (TypeError" in result.stderr.partition("harvest rate")[2]
-    assert summary(tmp_path)["errors"]["TypeError"] >= 1
-
-
-BROKEN = """
-from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
-
-class Broken(BilingualSpider):
-    name = "broken"
+class Spider(BilingualSpider):
+    name = "faulty"
 
     def parse(self, response):
         if "page-3" in response.url:
@@ -336,54 +312,54 @@ class Broken(BilingualSpider):
 """
 
 
+@pytest.mark.parametrize("faulty", ["SPIDER_MIDDLEWARES.Middleware", "EXTENSIONS.Handler", "ITEM_PIPELINES.Pipeline"])
+def test_a_crawl_whose_component_fails_ends_with_an_exit_status(tmp_path: Path, site: Site, faulty: str) -> None:
+    (tmp_path / "components.py").write_text(FAULTY)
+    setting, name = faulty.split(".")
+    result = crawl(tmp_path, f"{site.url}/en/", "-s", f'{setting}_BASE={{"components.{name}": 901}}')
+    assert result.returncode == 1
+    assert "a component failed: see the log (TypeError" in result.stderr.partition("harvest rate")[2]
+    assert summary(tmp_path)["errors"]["TypeError"] >= 1
+
+
 def test_a_bug_in_a_callback_costs_its_page_only(tmp_path: Path, site: Site) -> None:
-    (tmp_path / "broken.py").write_text(BROKEN)
+    (tmp_path / "spider.py").write_text(FAULTY)
     arguments = each("-a", "pair=eng-spa", f"seeds={site.url}/en/", "policy=gain")
-    result = run_scrapy(tmp_path, "runspider", "broken.py", *arguments, "-s", "BILINGUAL_OUTPUT_DIR=out")
+    result = run_scrapy(tmp_path, "runspider", "spider.py", *arguments, "-s", "BILINGUAL_OUTPUT_DIR=out")
     assert result.stderr.count("a bug in a subclass") >= 2
     assert len(documents(tmp_path)) == 2 * PAGES + 2 - 2
 
 
-HERE = ("-a", "seeds=http://127.0.0.1:9/")
-MALTESE = ("-a", "pair=eng-mlt")
-USUAL = (*MALTESE, *HERE)
+HERE, MALTESE = "seeds=http://127.0.0.1:9/", "pair=eng-mlt"
+USUAL = f"{MALTESE} {HERE}"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("given", "message"),
     [
-        (("-a", "pair=eng-mltt", *HERE), r"mltt.*did you mean"),
-        (("-a", "pair=eng-en", *HERE), r"pair=eng-en: .*English twice"),
-        (HERE, r"-a pair="),
-        (MALTESE, r"-a seeds="),
-        ((*USUAL, "-a", "seeds=http://127.0.0.2/"), r"--seeds: is given twice"),
-        ((*MALTESE, "-a", "seeds=missing.txt"), r"seeds=missing.txt: cannot read"),
-        ((*MALTESE, "-a", "seeds=ftp://127.0.0.1/"), r"ftp://127.0.0.1/.*not an http"),
-        ((*USUAL, "-a", "policy=best"), r"policy=best: choose one of .*smart"),
-        ((*USUAL, "-a", "scope=galaxy"), r"scope=galaxy: choose"),
-        ((*USUAL, "-a", "max_pages=many"), r"max_pages=many"),
-        ((*USUAL, "-a", "pears=1"), r"unknown spider argument pears"),
-        ((*MALTESE, "-a", "seeds=https://example.org/"), r"BILINGUAL_CONTACT"),
-        ((*USUAL, "-s", "BILINGUAL_POLITENESS=planet"), r"BILINGUAL_POLITENESS=planet: choose"),
-        (
-            (*USUAL, *each("-s", "BILINGUAL_POLITENESS=address", "BILINGUAL_FRONTIER=redis://127.0.0.1:1/")),
-            r"choose domain or host",
-        ),
-        ((*USUAL, "-s", "BILINGUAL_REPLAY=nowhere.warc.gz"), r"nowhere\.warc\.gz"),
-        (
-            (*USUAL, "-a", "policy=smart", "-s", "BILINGUAL_MODELS_DIR=models"),
-            r"BILINGUAL_MODELS_DIR=models: there is no such folder",
-        ),
+        (f"pair=eng-mltt {HERE}", r"mltt.*did you mean"), (f"pair=eng-en {HERE}", r"pair=eng-en: .*English twice"),
+        (HERE, r"-a pair="), (MALTESE, r"-a seeds="), (f"{USUAL} pears=1", r"unknown spider argument pears"),
+        (f"{USUAL} seeds=http://127.0.0.2/", r"--seeds: is given twice"),
+        (f"{MALTESE} seeds=missing.txt", r"seeds=missing.txt: cannot read"),
+        (f"{MALTESE} seeds=ftp://127.0.0.1/", r"ftp://127.0.0.1/.*not an http"),
+        (f"{MALTESE} seeds=https://example.org/", r"BILINGUAL_CONTACT"),
+        (f"{USUAL} policy=best", r"policy=best: choose one of .*smart"),
+        (f"{USUAL} scope=galaxy", r"scope=galaxy: choose"), (f"{USUAL} max_pages=many", r"max_pages=many"),
+        (f"{USUAL} BILINGUAL_POLITENESS=planet", r"BILINGUAL_POLITENESS=planet: choose"),
+        (f"{USUAL} BILINGUAL_POLITENESS=address BILINGUAL_FRONTIER=redis://127.0.0.1:1/", r"choose domain or host"),
+        (f"{USUAL} BILINGUAL_REPLAY=nowhere.warc.gz", r"nowhere\.warc\.gz"),
+        (f"{USUAL} policy=smart BILINGUAL_MODELS_DIR=models", r"BILINGUAL_MODELS_DIR=models: there is no such folder"),
     ],
-)
+)  # fmt: skip
 def test_wrong_arguments_and_settings_are_named_in_one_line_before_anything_is_fetched(
-    tmp_path: Path, arguments: tuple[str, ...], message: str
+    tmp_path: Path, given: str, message: str
 ) -> None:
+    arguments = [part for one in given.split() for part in ("-s" if one.startswith("BILINGUAL_") else "-a", one)]
     assert re.search(message, refused(tmp_path, "crawl", "bilingual", *arguments))
 
 
 def test_a_spider_that_there_is_not_is_named_in_one_line(tmp_path: Path) -> None:
-    said = refused(tmp_path, "crawl", "bilingal", *MALTESE)
+    said = refused(tmp_path, "crawl", "bilingal", "-a", MALTESE)
     assert said.startswith("no spider bilingal; there are: bilingual, discovery")
 
 
@@ -392,15 +368,12 @@ def test_models_that_fail_are_an_error_of_the_crawl(tmp_path: Path, site: Site) 
     folder = tmp_path / "models" / "url-language"
     config = json.loads((folder / "config.json").read_text())
     # it loads, and reads beyond the end of its only table
-    sizes = {"input_ids": ["batch", "length"], "logits": ["batch", "length"]}
-    kinds = {"input_ids": onnx.TensorProto.INT64, "logits": onnx.TensorProto.FLOAT}
-    ids, logits = (onnx.helper.make_tensor_value_info(name, kinds[name], sizes[name]) for name in sizes)
-    table = onnx.helper.make_tensor("table", kinds["logits"], [1], [0.0])
-    node = onnx.helper.make_node("Gather", ["table", "input_ids"], ["logits"])
-    graph = onnx.helper.make_graph([node], "broken", [ids], [logits], [table])
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=10)
-    (folder / "model.onnx").write_bytes(model.SerializeToString())
-    config["sha256"]["model.onnx"] = hashlib.sha256(model.SerializeToString()).hexdigest()
+    graph = """<ir_version: 10, opset_import: ["" : 17]>
+        broken (int64[batch, length] input_ids) => (float[batch, length] logits)
+        <float[1] table = {0.0}> { logits = Gather (table, input_ids) }"""
+    model = onnx.parser.parse_model(graph).SerializeToString()
+    (folder / "model.onnx").write_bytes(model)
+    config["sha256"]["model.onnx"] = hashlib.sha256(model).hexdigest()
     (folder / "config.json").write_text(json.dumps(config))
     models = ("-s", f"BILINGUAL_MODELS_DIR={tmp_path / 'models'}")
     result = crawl(tmp_path, f"{site.url}/en/", *models, policy="smart")
@@ -412,17 +385,14 @@ def test_models_that_fail_are_an_error_of_the_crawl(tmp_path: Path, site: Site) 
     assert found["documents"]["spa"] > 1
 
 
-def test_a_seed_without_scheme_is_tried_with_https_then_http(tmp_path: Path, site: Site) -> None:
-    ended_well(crawl(tmp_path, site.url.removeprefix("http://") + "/en/", "-s", "RETRY_ENABLED=0"))
-    assert len(documents(tmp_path)) == 2 * PAGES + 2
-
-
-def test_only_a_crawl_that_fetched_nothing_fails(tmp_path: Path, site: Site) -> None:
-    contact = ("-s", "BILINGUAL_CONTACT=mailto:a@b.example")
-    assert crawl(tmp_path, "http://nowhere.localhost.invalid/", *contact).returncode == 1
+def test_only_a_crawl_that_fetched_nothing_fails_and_a_seed_without_scheme_is_tried_with_https_then_http(
+    tmp_path: Path, site: Site
+) -> None:
+    contact, gone = ("-s", "BILINGUAL_CONTACT=mailto:a@b.example"), "http://nowhere.localhost.invalid/"
+    assert crawl(tmp_path, gone, *contact).returncode == 1
     both = tmp_path / "both"
     both.mkdir()
-    (both / "seeds.txt").write_text(f"# two sites\nhttp://nowhere.localhost.invalid/\n\n{site.url}/en/\n")
+    (both / "seeds.txt").write_text(f"# two sites\n{gone}\n\n{site.url.removeprefix('http://')}/en/\n")
     result = ended_well(crawl(both, "seeds.txt", *contact, "-s", "RETRY_ENABLED=0"))
     assert "host not found" in result.stderr
     assert len(documents(both)) == 2 * PAGES + 2
@@ -446,13 +416,11 @@ def test_a_crawl_without_a_pair_says_why(tmp_path: Path, site: Site) -> None:
     assert hint in (tmp_path / "out" / "report.html").read_text()
 
 
-@pytest.mark.parametrize(("spider", "table"), [("bilingual", 0), ("discovery", 1)])
-def test_the_help_names_every_argument_of_a_spider(tmp_path: Path, spider: str, table: int) -> None:
-    names = set(ARGUMENTS[spider])
-    command = {"bilingual": "crawl", "discovery": "discover"}[spider]
+@pytest.mark.parametrize(("spider", "command", "table"), [("bilingual", "crawl", 1), ("discovery", "discover", 2)])
+def test_the_help_names_every_argument_of_a_spider(tmp_path: Path, spider: str, command: str, table: int) -> None:
     text = run(tmp_path, (sys.executable, "-m", "bilingual_crawler", command, "--help")).stdout
     for name, argument in ARGUMENTS[spider].items():
         assert (f"\n  --{name.replace('_', '-')}" if argument.metavar else f"\n  -a {name}=") in text, name
     page = (Path(__file__).parent.parent / "docs" / "commands.md").read_text(encoding="utf-8")
-    rows = page.split("| argument | value |")[table + 1].partition("\n\n")[0]
-    assert set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in rows.splitlines()[2:]))) == names
+    rows = page.split("| argument | value |")[table].partition("\n\n")[0].splitlines()[2:]
+    assert set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in rows))) == ARGUMENTS[spider].keys()

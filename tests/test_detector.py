@@ -11,16 +11,9 @@ from support.frozen_sites import write_frozen
 from support.tables import write_table
 
 from benchmarks.detector import MEASURED, Judged, LinkPredictor, figures, leave_out, main, without_traps
+from bilingual_crawler.discovery.detector import features
 from bilingual_crawler.discovery.detector.barbosa import FILE, BarbosaDetector
 from bilingual_crawler.discovery.detector.base import MAX_DOWNLOADS, Reason, Verdict
-from bilingual_crawler.discovery.detector.features import (
-    EVIDENCE,
-    FOLDER,
-    EvidenceWeights,
-    folder_of,
-    rewritten,
-    without_folder,
-)
 from bilingual_crawler.harvest.sites import read_site
 from bilingual_crawler.plugins import SITE_DETECTORS, PluginError
 from bilingual_crawler.scoring.linear import LinearModel
@@ -125,24 +118,23 @@ def test_marks_are_rewritten_as_the_site_spells_them() -> None:
         ("https://x.example/english/a.html", "deu", "https://x.example/deutsch/a.html"),
         ("https://x.example/german/a.html", "fra", "https://x.example/french/a.html"),
     ):
-        assert next(rewritten(url, language)) == guess
+        assert next(features.rewritten(url, language)) == guess
 
 
 def test_no_mark_is_guessed_as_a_folder_and_a_folder_is_left_out() -> None:
-    assert list(rewritten("https://x.example/about", "fra")) == []
-    assert folder_of("https://x.example/docs/index.html", "fra") == "https://x.example/docs/fr/"
-    assert without_folder("https://x.example/es/about") == "https://x.example/about"
-    assert without_folder("https://x.example/about") is None
+    assert list(features.rewritten("https://x.example/about", "fra")) == []
+    assert features.folder_of("https://x.example/docs/index.html", "fra") == "https://x.example/docs/fr/"
+    assert features.without_folder("https://x.example/es/about") == "https://x.example/about"
+    assert features.without_folder("https://x.example/about") is None
 
 
 PATHS = st.sampled_from(["", "es/", "en/", "es/a", "a", "index.es.html", "?lang=es", "b/c"])
 CONTENTS = st.sampled_from([ENGLISH, SPANISH, OTHER, "", "<p>Pumps", None])
+LINKS = st.lists(PATHS, max_size=6)
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.dictionaries(PATHS, st.tuples(CONTENTS, st.lists(PATHS, max_size=6)), max_size=6), st.lists(PATHS, max_size=6)
-)
+@given(st.dictionaries(PATHS, st.tuples(CONTENTS, LINKS), max_size=6), LINKS)
 def test_downloads_are_few_and_never_repeated(pages: dict[str, tuple[str | None, list[str]]], links: list[str]) -> None:
     def html(content: str, paths: list[str]) -> str:
         return content + "".join(f"<a href='{HOME}{path}'>{path or 'Español'}</a>" for path in paths)
@@ -178,18 +170,18 @@ def test_an_unknown_detector_is_named() -> None:
 
 
 def test_missing_and_foreign_weights_are_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=EVIDENCE):
-        EvidenceWeights.load(tmp_path)
-    folder = tmp_path / FOLDER
+    with pytest.raises(ModelError, match=features.EVIDENCE):
+        features.EvidenceWeights.load(tmp_path)
+    folder = tmp_path / features.FOLDER
     folder.mkdir()
     (folder / FILE).write_text("[]")
     with pytest.raises(ModelError, match=f"{FILE}: not the weights"):
         BarbosaDetector.load(tmp_path, LANGUAGE_MODEL)
-    weights = EvidenceWeights.load(models_folder(None))
+    weights = features.EvidenceWeights.load(models_folder(None))
     other = msgspec.structs.replace(weights, parallel=weights.language)
-    (folder / EVIDENCE).write_bytes(msgspec.json.encode(other))
+    (folder / features.EVIDENCE).write_bytes(msgspec.json.encode(other))
     with pytest.raises(ModelError, match="train it again"):
-        EvidenceWeights.load(tmp_path)
+        features.EvidenceWeights.load(tmp_path)
 
 
 @pytest.mark.skipif(not SITES.exists(), reason="needs the shared data")

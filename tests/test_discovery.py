@@ -27,16 +27,7 @@ from benchmarks.discovery_simulator import simulate
 from benchmarks.graph_web import Node
 from bilingual_crawler.crawl.spiders.arguments import parse_discovery
 from bilingual_crawler.discovery.detector.base import Reason, Verdict
-from bilingual_crawler.discovery.policies import (
-    AddressReader,
-    Hop,
-    NaiveBayes,
-    OnlineLogistic,
-    Way,
-    entry_page,
-    site_order,
-    words,
-)
+from bilingual_crawler.discovery.policies import AddressReader, Hop, NaiveBayes, OnlineLogistic, Way, site_order, words
 from bilingual_crawler.discovery.search import SiteSearch, Topic, fact_of
 from bilingual_crawler.discovery.sites import expected_pairs, is_table
 from bilingual_crawler.frontier.entry import NEVER
@@ -166,9 +157,8 @@ def visit(found: SiteSearch, *targets: str, url: str, backlinks: Sequence[str] =
 
 def test_a_link_to_another_site_leads_to_its_entry_page_once() -> None:
     found = search("both")
-    wanted = visit(found, "http://b.org/deep/page", "http://www.b.org/other", "http://a.org/x", url="http://a.org/")
-    assert wanted == ["http://b.org/"]
-    assert entry_page("https://h.org:81/x?y") == "https://h.org:81/"
+    targets = ("http://b.org/deep/page", "http://www.b.org/other", "http://a.org/x", "https://h.org:81/x?y")
+    assert visit(found, *targets, url="http://a.org/") == ["http://b.org/", "https://h.org:81/"]
 
 
 def test_the_paper_expands_pages_that_link_to_bilingual_sites_only() -> None:
@@ -419,9 +409,7 @@ def discovery(folder: Path, *more: str) -> tuple[str, ...]:
 
 def discover(folder: Path, *more: str) -> str:
     """Run it; what it logs."""
-    result = run_scrapy(folder, *discovery(folder, *more))
-    assert result.returncode == 0, result.stderr
-    return result.stderr
+    return str(crawls.ended_well(run_scrapy(folder, *discovery(folder, *more))).stderr)
 
 
 def column(folder: Path, name: str) -> dict[str, str]:
@@ -448,13 +436,11 @@ def test_every_site_is_judged_written_and_crawled_in_the_same_process(tmp_path: 
     assert column(folder, "found_on")["127.0.1.3"] == f"{servers[0].url}/"
     pair = {column(folder, name)["127.0.1.3"] for name in ("url_a", "url_b")}
     assert pair == {f"{servers[2].url}/", f"{servers[2].url}/es/"}
-    ways = column(folder, "way")
-    assert (ways["127.0.1.1"], ways["127.0.1.3"]) == ("seed", "forth")
-    summary = json.loads((folder / "out" / "summary.json").read_text())
+    assert [column(folder, "way")[f"127.0.1.{n}"] for n in (1, 3)] == ["seed", "forth"]
+    summary = crawls.summary(folder)
     assert summary["sites_judged"] == summary["site_candidates"] == 7
-    assert summary["sites_bilingual"] == 3
+    assert (summary["sites_bilingual"], summary["policy"]) == (3, "both")
     assert summary["sites_refused"] == {"one_language": 2, "other_site": 1, "no_page": 1}
-    assert summary["policy"] == "both"
     assert "7  sites judged" in log
     assert "127.0.1.3" in (folder / "out" / "report.html").read_text()
     # the seeds of the crawl are the table of the sites, as they are for one that is begun by hand
@@ -491,10 +477,8 @@ def test_two_workers_judge_each_site_once(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("one", "two")]
     with redis_server(tmp_path) as shared, web(delay=0.1) as servers:
         given = ("-a", f"seeds={servers[0].url}/", "-s", f"BILINGUAL_FRONTIER={shared.url}")
-        workers = [start_scrapy(tmp_path, *discovery(folder, *given)) for folder in folders]
-        for worker in workers:
-            _, errors = worker.communicate(timeout=300)
-            assert worker.returncode == 0, errors
+        for worker in [start_scrapy(tmp_path, *discovery(folder, *given)) for folder in folders]:
+            crawls.end(worker)
     judged = [found for folder in folders for found in column(folder, "verdict").items()]
     assert sorted(judged) == sorted(VERDICTS.items())
 
@@ -553,7 +537,7 @@ def test_entry_pages_come_from_an_archive_in_place_of_the_site(tmp_path: Path) -
     assert servers[2].asked["/es/"] == servers[2].asked["/robots.txt"] == 1
     assert servers[3].asked["/"] == servers[5].asked["/"] == 1
     assert "'bilingual/archived/missing': 2" in log
-    assert json.loads((tmp_path / "out" / "summary.json").read_text())["entry_pages_archived"] == 2
+    assert crawls.summary(tmp_path)["entry_pages_archived"] == 2
 
 
 def test_the_archive_of_an_entry_page_is_known_after_a_resume() -> None:
@@ -594,21 +578,19 @@ PAIR_AND_SEED = ("pair=eng-spa", "seeds=http://127.0.0.1/")
 
 def test_what_a_discovery_or_the_crawl_after_it_cannot_use_is_named_at_its_start() -> None:
     for arguments, message in (
-        (("pair=eng-spa",), "where to start"),
-        (("seeds=http://127.0.0.1/",), "-a pair="),
+        (("pair=eng-spa",), "where to start"), (("seeds=http://127.0.0.1/",), "-a pair="),
         (("pair=eng-spa", "candidates=xyz:a"), "candidates=xyz:a: give cc-index"),
         (("pair=eng-spa", "candidates=tsv:missing.tsv"), "missing.tsv"),
-        ((*PAIR_AND_SEED, "archive=missing"), "missing: no such folder"),
+        ((*PAIR_AND_SEED, "archive=missing"), "missing: no such folder"), ((*PAIR_AND_SEED, "detector=magic"), "magic"),
         ((*PAIR_AND_SEED, "policy=best"), "policy=best: choose one of both"),
         ((*PAIR_AND_SEED, "then=align"), "then=align: choose one of crawl, or nothing"),
-        ((*PAIR_AND_SEED, "detector=magic"), "magic"),
         ((*PAIR_AND_SEED, "topic=the, los"), "topic=the, los: no word in it"),
         ((*PAIR_AND_SEED, "topic=missing.txt"), "topic=missing.txt: there is no such file"),
         ((*PAIR_AND_SEED, "scope=site"), "unknown spider argument scope"),
         ((*PAIR_AND_SEED, "BILINGUAL_PROVIDERS=Cuda"), "BILINGUAL_PROVIDERS=Cuda: this onnxruntime has"),
         ((*PAIR_AND_SEED, "then=crawl", "BILINGUAL_POLICY=gian"), "BILINGUAL_POLICY=gian: choose one of"),
         ((*PAIR_AND_SEED, "then=crawl", "BILINGUAL_POLICY=oracle"), "policy=oracle: set BILINGUAL_ORACLE_ORDER"),
-    ):
+    ):  # fmt: skip
         with pytest.raises(UsageError) as caught:
             parsed(*arguments)
         assert message in str(caught.value)

@@ -34,7 +34,6 @@ from bilingual_crawler.crawl.middlewares.links import LinkPriorityMiddleware
 from bilingual_crawler.crawl.signals import ENTRY, READ, SITEMAP, Fetch, url_fetched
 from bilingual_crawler.crawl.spiders.arguments import parse_arguments
 from bilingual_crawler.crawl.spiders.bilingual import BilingualSpider
-from bilingual_crawler.crawl.visits import Visits
 from bilingual_crawler.frontier import shared
 from bilingual_crawler.frontier.entry import Kind, State
 from bilingual_crawler.options import Options
@@ -57,48 +56,40 @@ def sitemap(*urls: str) -> str:
 
 # the web ----------------------------------------------------------------------------------------------------------
 
+SITE = "https://site.org/"
+HOMES = ("https://new.net/en/", "http://guess.org/", "https://twice.org/", "https://mute.org/")
+LEAVES = {
+    "en": [f"{SITE}{path}" for path in ("en/c/report", "en/contact", "en/new", "behind", "en/mapped")],
+    "es": [f"{SITE}es/c/report", f"{SITE}es/mapped", *(f"{home.removesuffix('en/')}es/" for home in HOMES)],
+}
+"""Pages without links."""
 PAGES = varied(
     {
-        "https://site.org/": page("en", "/en/a", "/es/a", "/en/gone", "/en/old", "/en/out", "/muu"),
-        "https://site.org/en/a": page("en", "/en/b"),
-        "https://site.org/es/a": page("es", "/es/b"),
-        "https://site.org/en/b": page("en", "/en/c/report", "/en/contact"),
-        "https://site.org/es/b": page("es", "/es/c/report"),
-        "https://site.org/en/c/report": page("en"),
-        "https://site.org/es/c/report": page("es"),
-        "https://site.org/en/contact": page("en"),
-        "https://site.org/en/new": page("en"),
-        "https://site.org/muu": page("fi", "/behind"),
-        "https://site.org/behind": page("en"),
-        "https://site.org/en/mapped": page("en"),
-        "https://site.org/es/mapped": page("es"),
-        "https://new.net/en/": page("en", "/es/"),
-        "https://new.net/es/": page("es"),
+        SITE: page("en", "/en/a", "/es/a", "/en/gone", "/en/old", "/en/out", "/muu"),
+        f"{SITE}en/a": page("en", "/en/b"),
+        f"{SITE}es/a": page("es", "/es/b"),
+        f"{SITE}en/b": page("en", "/en/c/report", "/en/contact"),
+        f"{SITE}es/b": page("es", "/es/c/report"),
+        f"{SITE}muu": page("fi", "/behind"),
         "https://new.net/en/mapped": page("en"),
-        "http://guess.org/": page("en", "/es/"),
-        "http://guess.org/es/": page("es"),
-        "https://twice.org/": page("en", "/es/"),
-        "https://twice.org/es/": page("es"),
-        "https://mute.org/": page("en", "/es/"),
-        "https://mute.org/es/": page("es"),
+        **dict.fromkeys(HOMES, page("en", "/es/")),
+        **{url: page(language) for language, urls in LEAVES.items() for url in urls},
     }
 )
 SITEMAPS = {
-    "https://site.org/sitemap.xml": sitemap("https://site.org/en/mapped", "https://site.org/es/mapped"),
+    f"{SITE}sitemap.xml": sitemap(f"{SITE}en/mapped", f"{SITE}es/mapped"),
     "https://new.net/sitemap.xml": sitemap("https://new.net/en/mapped"),
 }
 REDIRECTS = {
-    "https://site.org/en/old": "https://site.org/en/new",
-    "https://site.org/en/out": "https://elsewhere.com/",
+    f"{SITE}en/old": f"{SITE}en/new",
+    f"{SITE}en/out": "https://elsewhere.com/",
     "https://moved.org/": "https://new.net/en/",
     "http://twice.org/": "https://twice.org/",
 }
-SILENT = {"https://guess.org/", "http://mute.org/", "https://dead.org/", "https://dead.org/2"}
+DEAD = ("https://dead.org/", "https://dead.org/2")
+SILENT = {"https://guess.org/", "http://mute.org/", *DEAD}
 SILENT_ONCE = {"https://twice.org/", "https://mute.org/"}
-SEEDS = [
-    *("https://site.org/", "https://moved.org/", "guess.org", "twice.org", "mute.org"),
-    *("https://dead.org/", "https://dead.org/2"),
-]
+SEEDS = [SITE, "https://moved.org/", "guess.org", "twice.org", "mute.org", *DEAD]
 
 # the table --------------------------------------------------------------------------------------------------------
 
@@ -113,16 +104,15 @@ class Event:
     scope: Mapping[str, bool] = field(default_factory=dict)
 
 
-def found(english: str, spanish: str, **more: Any) -> Event:
-    """Two pages that are fetched and are a pair, beside what else is *left*."""
+def found(english: str, spanish: str = "", **more: Any) -> Event:
+    """Two pages, *spanish* at /es/ by default, that are fetched and are a pair, beside what else is *left*."""
+    spanish = spanish or f"{english}es/"
     left = {english: (DONE,), spanish: (DONE,), **more.pop("left", {})}
     return Event(left, ((english, spanish),), **more)
 
 
-SITE = "https://site.org/"
 SECOND, THIRD = (f"{SITE}en/b", f"{SITE}es/b"), (f"{SITE}en/c/report", f"{SITE}es/c/report")
 LISTED = dict.fromkeys((*SITEMAPS, "https://new.net/en/mapped"), (DONE,))
-GUESSED = {"https://guess.org/": (REFUSED, QUEUED, DONE)}
 EVENTS = {
     "page": found(f"{SITE}en/a", f"{SITE}es/a", left=dict.fromkeys((SITE, *SECOND), (DONE,))),
     "page of the last level": found(*THIRD, left={f"{SITE}en/contact": (DONE,)}),
@@ -139,13 +129,9 @@ EVENTS = {
         scope={"https://new.net/x": True, "https://moved.org/x": True},
     ),
     "sitemap": found(f"{SITE}en/mapped", f"{SITE}es/mapped", left=LISTED),
-    "https guess failed": found("http://guess.org/", "http://guess.org/es/", left=GUESSED),
-    "https guess failed once": found(
-        *("https://twice.org/", "https://twice.org/es/"), left={"http://twice.org/": (REDIRECTED,)}
-    ),
-    "https guess failed once, http always": found(
-        *("https://mute.org/", "https://mute.org/es/"), left={"http://mute.org/": (REDIRECTED, DONE)}
-    ),
+    "https guess failed": found("http://guess.org/", left={"https://guess.org/": (REFUSED, QUEUED, DONE)}),
+    "https guess failed once": found("https://twice.org/", left={"http://twice.org/": (REDIRECTED,)}),
+    "https guess failed once, http always": found("https://mute.org/", left={"http://mute.org/": (REDIRECTED, DONE)}),
     "given up": Event({"https://dead.org/": (DONE,), "https://dead.org/2": (REFUSED, DONE)}),
 }
 OTHERWISE: dict[str, dict[str, tuple[State | None, ...]]] = {
@@ -227,16 +213,13 @@ class Worker:
         crawler.engine = SimpleNamespace(scheduler=self.scheduler, scraper=SimpleNamespace(slot=None), _slot=None)
         crawler.signals.connect(self._logged, url_fetched)
         self.scheduler.open(self._spider)
+        self.visits = self.scheduler.visits
         self._backoff = BackoffMiddleware(crawler)
         self._redirects = RedirectMiddleware.from_crawler(crawler)
         self._links = LinkPriorityMiddleware(crawler)
         self._links.spider_opened()
         for seed in self.context.seeds:
             self.scheduler.enqueue_request(Request(seed.url))
-
-    @property
-    def visits(self) -> Visits:
-        return self.scheduler.visits
 
     async def step(self) -> bool:
         """Fetch a URL, if there is one now."""
@@ -428,8 +411,7 @@ def test_a_link_to_a_guess_that_waits_for_http_does_not_end_the_wait(
         worker.fail(late, Refusal())
         await worker.fetch(hub)
         # the link has raised https, so both forms are handed out before http has answered
-        forms = list(filter(None, (worker.scheduler.next_request(), worker.scheduler.next_request())))
-        for request in forms:
+        for request in filter(None, [worker.scheduler.next_request() for _ in range(2)]):
             await worker.fetch(request)
         await run([worker], ENOUGH)
         outcome = await worker.outcome(["https://late.org/", "http://late.org/"])

@@ -16,21 +16,11 @@ from typing import Any
 import lmdb
 import pytest
 import redis
-from support.crawls import documents, each, pairs, refused, summary
+from support import webserver
+from support.crawls import documents, each, ended_well, pairs, refused, summary
 from support.redis_server import RedisServer, redis_server
 from support.scripted import Answer, Scripted, scripted
-from support.webserver import (
-    ABOUT_SITE,
-    Site,
-    bilingual_site,
-    run,
-    run_scrapy,
-    scrapy_command,
-    scrapy_environment,
-    serve,
-    start_scrapy,
-    varied,
-)
+from support.webserver import ABOUT_SITE, Site, bilingual_site, run_scrapy, scrapy_command, serve, start_scrapy, varied
 
 from bilingual_crawler.frontier.entry import Entry, State
 from bilingual_crawler.frontier.frontier import StoreError, digest
@@ -73,9 +63,7 @@ def crawl_until(folder: Path, site: Site, asked: int, how: signal.Signals, **mor
 
 def resume(folder: Path, site: Site | Scripted, *settings: str, fresh: bool = False, **how: Any) -> str:
     """Crawl to the end; returns the log."""
-    result = run_scrapy(folder, *arguments(folder, site, *settings, **how), fresh=fresh)
-    assert result.returncode == 0, result.stderr
-    return result.stderr
+    return str(ended_well(run_scrapy(folder, *arguments(folder, site, *settings, **how), fresh=fresh)).stderr)
 
 
 def assert_complete(folder: Path, site: Site, *, twice: int) -> None:
@@ -110,7 +98,7 @@ def test_a_crawl_without_room_is_refused(tmp_path: Path, site: Site) -> None:
     # compiled modules would be cut, and break what imports them later
     environment = "os.environ['PYTHONDONTWRITEBYTECODE'] = '1'; "
     command = [sys.executable, "-c", f"{limits}{environment}os.execv(sys.argv[1], sys.argv[1:])"]
-    crawl = run(tmp_path, [*command, *scrapy_command(*arguments(tmp_path, site))], fresh=True)
+    crawl = webserver.run(tmp_path, [*command, *scrapy_command(*arguments(tmp_path, site))], fresh=True)
     assert crawl.returncode == 2
     assert crawl.stderr.splitlines()[-1].endswith("/out: File too large; give a folder that can be written")
     assert "Traceback" not in crawl.stderr
@@ -119,8 +107,7 @@ def test_a_crawl_without_room_is_refused(tmp_path: Path, site: Site) -> None:
 @pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-"])
 def test_a_crawl_with_closed_streams_goes_on(tmp_path: Path, site: Site, closed: str) -> None:
     command = shlex.join(scrapy_command(*arguments(tmp_path, site)))
-    crawl = run(tmp_path, ["sh", "-c", f"exec {command} {closed}"], fresh=True)
-    assert crawl.returncode == 0
+    ended_well(webserver.run(tmp_path, ["sh", "-c", f"exec {command} {closed}"], fresh=True))
     assert_complete(tmp_path, site, twice=0)
 
 
@@ -131,8 +118,7 @@ def test_outputs_that_were_cut_between_runs_are_named(tmp_path: Path, site: Site
     assert f"{archive} is cut off: it lacks pages of documents" in resume(tmp_path, site)
     cut = tmp_path / "out/documents.jsonl.gz"
     os.truncate(cut, cut.stat().st_size - 1)  # half of it may be the end of a document
-    aligned = run_scrapy(tmp_path, "align", "out", "--out", "pairs.tsv")
-    assert aligned.returncode == 0
+    aligned = ended_well(run_scrapy(tmp_path, "align", "out", "--out", "pairs.tsv"))
     assert "out/documents.jsonl.gz: " in aligned.stderr
     assert "bytes at its end, where it is cut off or damaged: left out (cut_file)" in aligned.stderr
     assert "1 cut_file" in aligned.stdout
@@ -330,9 +316,8 @@ def test_a_crawl_ends_in_order_with_its_terminal_or_pipe(tmp_path: Path, site: S
 @pytest.mark.slow
 def test_nohup_keeps_a_crawl_running(tmp_path: Path, site: Site) -> None:
     site.delay = 0.1
-    command = ("nohup", *scrapy_command(*arguments(tmp_path, site)))
-    with (tmp_path / "log").open("w") as log:
-        crawl = subprocess.Popen(command, cwd=tmp_path, env=scrapy_environment(), stdout=log, stderr=log)
+    command = shlex.join(scrapy_command(*arguments(tmp_path, site)))
+    crawl = webserver.start(tmp_path, ["sh", "-c", f"exec nohup {command} >log 2>&1"], fresh=True)
     try:
         site.wait_until_asked(6)
         crawl.send_signal(signal.SIGHUP)
@@ -343,7 +328,7 @@ def test_nohup_keeps_a_crawl_running(tmp_path: Path, site: Site) -> None:
 
 
 def test_a_frontier_whose_end_was_not_copied_is_named(tmp_path: Path, site: Site) -> None:
-    assert run_scrapy(tmp_path, *arguments(tmp_path, site), "-a", "max_pages=4").returncode == 0
+    ended_well(run_scrapy(tmp_path, *arguments(tmp_path, site), "-a", "max_pages=4"))
     data = tmp_path / "job" / "frontier" / "data.mdb"
     whole = data.read_bytes()
     data.write_bytes(whole[: len(whole) // 8192 * 4096])
@@ -389,7 +374,7 @@ def test_a_network_that_is_gone_costs_no_queued_page(tmp_path: Path, server: Red
     quick = ("BILINGUAL_BACKOFF_START=0.02", "BILINGUAL_BACKOFF_MAX=0.02")
     with scripted(answer) as site, scripted(answer, "127.0.0.2") as other:
         whole = arguments(tmp_path, site, *quick, server=server)
-        assert run_scrapy(tmp_path, *whole, "-s", "CLOSESPIDER_PAGECOUNT=3").returncode == 0
+        ended_well(run_scrapy(tmp_path, *whole, "-s", "CLOSESPIDER_PAGECOUNT=3"))
         whole[whole.index(f"seeds={site.url}/en/")] += f",{other.url}/en/"
         away = True
         stopped = run_scrapy(tmp_path, *whole)
@@ -398,8 +383,7 @@ def test_a_network_that_is_gone_costs_no_queued_page(tmp_path: Path, server: Red
         assert summary(tmp_path)["finish_reason"] == "no_answer"
         # nor does one that is gone for some tries, while both sites are asked, and no answer is under way
         away, until_gone = False, 8
-        finished = run_scrapy(tmp_path, *whole, "-s", "CONCURRENT_REQUESTS=1")
+        ended_well(run_scrapy(tmp_path, *whole, "-s", "CONCURRENT_REQUESTS=1"))
         assert until_gone < -9
-    assert finished.returncode == 0, finished.stderr
     of_the_pair = [path for path in pages if path.startswith(("/en/", "/es/"))]
     assert documents(tmp_path).keys() == {f"{one.url}{path}" for one in (site, other) for path in of_the_pair}
