@@ -59,8 +59,7 @@ _ID_PATTERNS = {name: rf"(?<!{_SIGN})(?<![.,/+-])(?:{pattern})(?!{_SIGN}|[/+-])"
 
 Found = tuple[int, int, str]
 """Personal data in a text: start, end and kind."""
-_TEXTS = ("author", "translator", "licence")
-"""The facts about a page that may hold a sentence."""
+_TEXTS = ("author", "translator", "licence")  # the facts about a page that may hold a sentence
 
 
 class PersonalData:

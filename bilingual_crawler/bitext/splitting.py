@@ -32,10 +32,8 @@ _ENCLOSED = re.compile(
     )
 )
 """Text in brackets or quotation marks. The bound keeps the time linear where many open and none closes."""
-_REACH = 40
-"""Characters on both sides of a stop that show whether it ends a sentence."""
-_INNER = re.compile(r"[;:!?)\]}།，、；：）］｝」』】》〉،؛]|\.(?!\.)|,(?!,)|-\w")
-"""What begins no sentence."""
+_REACH = 40  # characters on both sides of a stop that show whether it ends a sentence
+_INNER = re.compile(r"[;:!?)\]}།，、；：）］｝」』】》〉،؛]|\.(?!\.)|,(?!,)|-\w")  # what begins no sentence
 _UNSPACED = re.compile(r"\w[^\W\d_]*(?![\w.@/=(])")
 """What begins a sentence without a blank before it: "He came.She went.", not "CONFIG.SYS", "Staff.NoteHead"."""
 _PARTICLE = re.compile(r"[가-힣]|と(?!ころ|ても)|って")
@@ -46,8 +44,7 @@ _ELISION = re.compile(r"^.*(?:[’'ʼ](?!s$)|[/-])")
 _WORD = re.compile(r"\d+|[^\W\d_]+")
 _NUMBER = re.compile(r"(?:[A-Z]\.)?\d{1,4}(?:\.\d{1,4})*|[IVXLC]{2,}")
 _MONTH, _YEAR = re.compile(r"[–—-]? ?\d{1,2}\."), re.compile(r"\d{4}")
-_DAY_AND_MONTH = re.compile(r"\d{1,2}\. ?\d{1,2}$")
-"""The parts of a date: "12. 5. 1950", in Korean "2024. 5. 3."."""
+_DAY_AND_MONTH = re.compile(r"\d{1,2}\. ?\d{1,2}$")  # the parts of a date: "12. 5. 1950", in Korean "2024. 5. 3."
 _ITEM = re.compile(r"(?:^|(?<= ))(\d{1,2})\. (?=[^\W\d_])")
 _INITIAL, _DOTTED = re.compile(r"[^\W\d_]\."), re.compile(r"[^\W\d_]{1,3}\.")
 _ELIDED = re.compile(r"[^\W\d_]{1,2}[’']([^\W\d_])")

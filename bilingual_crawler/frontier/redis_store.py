@@ -36,8 +36,7 @@ _LATER_CLASSES = (
     *(exceptions.ClusterDownError, exceptions.TryAgainError),
 )
 """The codes for which the client has a class, and removes the code from the message."""
-_LOST = "LOST"
-"""Code of ``lua/common.lua``."""
+_LOST = "LOST"  # code of `lua/common.lua`
 FORMAT = b"bilingual-frontier-redis 4"
 WORKER_SECONDS = 15.0
 """Seconds without a heartbeat after which a worker counts as dead."""

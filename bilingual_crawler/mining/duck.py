@@ -53,8 +53,7 @@ MEMORY = "2GB"
 """Memory of DuckDB; the rest spills to disk."""
 ROWS = 50_000
 """Rows of a batch of a process."""
-_AHEAD = 2
-"""Jobs per process that are submitted ahead."""
+_AHEAD = 2  # jobs per process that are submitted ahead
 
 
 class DuckEngine:

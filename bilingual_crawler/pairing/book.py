@@ -60,8 +60,7 @@ class Book:
         self._pairs_on: Counter[str] = Counter()
         self._originals: dict[str, str] = {}
         """Copy -> its original."""
-        self._all_keys: dict[str, set[int]] = {}
-        """Document with copies -> all their keys."""
+        self._all_keys: dict[str, set[int]] = {}  # document with copies -> all their keys
         self._announced_by, self._switched_by, self._linked_by = Sources(), Sources(), Sources()
         self._redirects: LRUCache[str, str] = LRUCache(MAX_AWAITED)
 

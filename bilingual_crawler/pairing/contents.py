@@ -118,8 +118,7 @@ class Copies:
         self._book = book
         self._outlines: LRUCache[str, tuple[str, Outline]] = LRUCache(MAX_DOCUMENTS)
         """Document -> its canonical URL and its outline."""
-        self._texts: LRUCache[Hashable, str] = LRUCache(2 * MAX_DOCUMENTS)
-        """Common key of copies -> the first document."""
+        self._texts: LRUCache[Hashable, str] = LRUCache(2 * MAX_DOCUMENTS)  # common key of copies -> the first document
         self._naming: LRUCache[Hashable, tuple[str, ...]] = LRUCache(MAX_DOCUMENTS)
         """Language and URL -> documents that name it as canonical."""
 

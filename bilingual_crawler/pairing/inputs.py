@@ -71,8 +71,7 @@ TEXT = "text/plain"
 """Content type of a conversion record of a WET file."""
 RESOURCE = b"resource"
 """``WARC-Type`` of a file that was archived without a response, as warcit does."""
-_AHEAD = 1000
-"""Profiles that are read ahead of their documents: each is written right before its document."""
+_AHEAD = 1000  # profiles that are read ahead of their documents: each is written right before its document
 
 
 class PagesOfRecords:

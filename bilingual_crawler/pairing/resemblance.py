@@ -45,10 +45,8 @@ _SUPPOSED = np.array([0.05, 0.1, 0.5, 0.1])
 """Prior share of documents with an item of each kind."""
 _SMALL = ((100, 0.15), (10, 0.35))
 """The same for numbers below 100 and below 10."""
-_VIRTUAL = 4
-"""Weight of the prior, in documents."""
-_TRIFLE = 0.5
-"""Weight up to which a document counts as empty."""
+_VIRTUAL = 4  # weight of the prior, in documents
+_TRIFLE = 0.5  # weight up to which a document counts as empty
 
 OUTLINE_FEATURES = (
     *(f"{kind}_{value}" for value in ("beyond", "shared", "least") for kind in KINDS),

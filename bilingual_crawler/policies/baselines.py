@@ -76,8 +76,7 @@ class _Similar:
         self._normal: tuple[list[str], list[str]] = [], []
         self._best: dict[str, tuple[float, str]] = {}
         """By URL of the first list."""
-        self._chosen: Counter[str] = Counter()
-        """How many URLs have one of the second list as their best."""
+        self._chosen: Counter[str] = Counter()  # how many URLs have one of the second list as their best
 
     def add(self, side: int, url: str) -> set[str]:
         """*url* belongs to the first list (0) or to the second (1). Returns the URLs whose best one changes."""
@@ -134,17 +133,14 @@ class LevelWise(Policy):
 
     def __init__(self, pair: LanguagePair) -> None:
         super().__init__(pair)
-        self._levels: dict[str, int] = {}
-        """URL -> links from a seed to it, on the shortest path."""
-        self._new: list[str] = []
-        """URLs found since candidates were looked for last."""
+        self._levels: dict[str, int] = {}  # URL -> links from a seed to it, on the shortest path
+        self._new: list[str] = []  # URLs found since candidates were looked for last
         self._by_side: defaultdict[str | None, list[str]] = defaultdict(list)
         self._named: list[str] = []
         self._candidates = self.kind(pair)
         self._stands_for: dict[str, str] = {}
         """Target of a redirect -> the URL that was found."""
-        self._refused: set[str] = set()
-        """URLs of the last level that were in no candidate pair when their turn came."""
+        self._refused: set[str] = set()  # URLs of the last level that were in no candidate pair when their turn came
         self._changed: set[str] = set()
 
     def expands(self, page: PageRecord) -> bool:

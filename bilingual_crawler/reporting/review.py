@@ -60,8 +60,7 @@ CHARACTERS = 1000
 SHEET = "review.tsv"
 _AS_WRITTEN = f".{SHEET}"
 """The sheet as written, to tell whether it was filled in."""
-_TEXTS = ".review.jsonl"
-"""The shown lines of the document pairs, in the order of the sheet."""
+_TEXTS = ".review.jsonl"  # the shown lines of the document pairs, in the order of the sheet
 COLUMNS = tuple("number kind url_a url_b score method drawn text_a text_b translation remark".split())  # noqa: SIM905
 
 

@@ -55,8 +55,7 @@ class StatusExtension(CrawlComponent):
         if address is None:
             raise NotConfigured
         super().__init__(crawler)
-        self._curve: list[tuple[int, int]] = []
-        """(pages fetched, pairs), in this order."""
+        self._curve: list[tuple[int, int]] = []  # (pages fetched, pairs), in this order
         self._sites: LRUCache[str, SiteCounts] = LRUCache(MAX_SITES)
         self._newest: deque[Pair] = deque(maxlen=MAX_NEWEST)
         self._titles: LRUCache[str, str] = LRUCache(MAX_TITLES)

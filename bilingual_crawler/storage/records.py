@@ -27,8 +27,7 @@ _CHUNK = 1 << 16
 _MEMBER = re.compile(rb"\x1f\x8b\x08[\x00-\x1f]")
 MAX_DAMAGES = 1000
 """Damaged places of a file behind which its next member is looked for."""
-_PIECE = 1 << 20
-"""Bytes that are unpacked at a time, as a chunk may hold a thousand times as much."""
+_PIECE = 1 << 20  # bytes that are unpacked at a time, as a chunk may hold a thousand times as much
 DOCUMENTS = "documents.jsonl.gz"
 PROFILES = ".profiles.jsonl.gz"
 """What the alignment compares of each document, kept while the crawl reads it."""

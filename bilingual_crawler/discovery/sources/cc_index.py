@@ -15,8 +15,7 @@ COLUMNS = {
     *("warc_filename", "warc_record_offset", "warc_record_length"),
 }
 """All in the index since August 2018, when it got the column ``content_languages``."""
-_PRIVATE_DOMAIN = "url_host_private_domain"
-"""In newer crawls: the registered domain, with suffixes such as github.io."""
+_PRIVATE_DOMAIN = "url_host_private_domain"  # in newer crawls: the registered domain, with suffixes such as github.io
 _IDENTIFIED_WRONGLY = 0.01
 """Share of pages whose language CLD2 gets wrong, roughly; a big site has pages in every language by mistake."""
 

@@ -137,8 +137,7 @@ class Known:
         """Belief about the language of a page of an unknown site."""
         self._queued: dict[str, int] = {}
         """URL -> key of its twins. Places are recomputed when needed: a link farm has a folder for each URL."""
-        self._queued_twins: dict[int, str | tuple[str, ...]] = {}
-        """Key -> URL, or several."""
+        self._queued_twins: dict[int, str | tuple[str, ...]] = {}  # key -> URL, or several
         self._worths: dict[str, float] = {}
         self._promises: dict[str, list[float]] = {}
         """Site -> number of its queued URLs, and sum of their worths."""

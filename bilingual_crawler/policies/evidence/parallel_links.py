@@ -39,8 +39,7 @@ class ParallelLinks(PartnerEvidence):
         self._links: LRUCache[str, Sequence[str]] = LRUCache(MAX_BYTES, getsizeof=_size)
         self._couples: dict[str, Counter[str]] = {}
         """URL -> its counterparts, with the number of document pairs that show them."""
-        self._documents: OrderedDict[str, None] = OrderedDict()
-        """Documents with couples."""
+        self._documents: OrderedDict[str, None] = OrderedDict()  # documents with couples
         self._by_site = Reliability(self.right, self.wrong)
         self._proposals: deque[tuple[str, Proposal]] = deque()
 

@@ -79,8 +79,7 @@ class SharedWords(PartnerEvidence):
 
     def __post_init__(self) -> None:
         self._queued, self._documents = WordIndex(), WordIndex()
-        self._times: Counter[str] = Counter()
-        """Word -> number of URLs with it."""
+        self._times: Counter[str] = Counter()  # word -> number of URLs with it
         self._seen = 0
         self._new: Counter[str] = Counter()
         self._new_urls = 0
@@ -207,5 +206,4 @@ def _words_of(text: str) -> frozenset[str]:
     return frozenset(word if word.isdigit() else word[:STEM] for word in words)
 
 
-_words_of_text = lru_cache(1 << 14)(_words_of)
-"""Cached: many links have the same text, but each has another URL."""
+_words_of_text = lru_cache(1 << 14)(_words_of)  # cached: many links have the same text, but each has another URL
