@@ -99,7 +99,7 @@ def test_a_site_that_is_all_javascript_has_no_documents_unless_rendered(tmp_path
     with serve(with_scripts(*PLAIN)) as site, serve(hidden, address="127.0.0.2") as other:
         result = crawl(tmp_path / "never", site)
         assert documents(tmp_path / "never") == {}
-        assert result.stderr.count("-a render=auto") == 1
+        assert result.stderr.count("1 of 1 pages, such as http") == result.stderr.count("-a render=auto") == 1
         assert not site.asked["/app.js"]
         result = crawl(tmp_path, site, "-a", "render=auto", seed=f"/en/,{other.url}/en/")
     assert pairs(tmp_path, site) == PAIRS | {(f"{other.url}{one}", f"{other.url}{two}") for one, two in PAIRS}

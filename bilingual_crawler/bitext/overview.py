@@ -123,8 +123,7 @@ class Overview(Export):
         site.documents += 1
         site.sentences += len(kept)
         for origin in (documents.origin_a, documents.origin_b):
-            # "rel=license https://… | …", the most direct evidence first
-            self._licences.update(origin.licence.partition(" | ")[0].split()[-1:])
+            self._licences.update([origin.licence_name] * bool(origin.licence))
             self._opt_outs.update(origin.opt_outs.split())
         for one in kept:
             site.words_a += round(count_words(one.text_a))

@@ -15,7 +15,7 @@ from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.links import LEADING_RELATIONS, Anchor, hreflang_of, is_for_language, refreshed
 from bilingual_crawler.pages.model import LinkPosition, LinkSource
-from bilingual_crawler.pages.origin import MAX_FACT, TDM_POLICY, TDM_RESERVATION, Origin
+from bilingual_crawler.pages.origin import LICENCE, MAX_FACT, TDM_POLICY, TDM_RESERVATION, Origin
 from bilingual_crawler.pages.robots import directives_in
 from bilingual_crawler.pages.tables import DECLARED_BY, TRANSLATION_PLUGINS
 from bilingual_crawler.urls.canonical import canonicalise
@@ -43,10 +43,7 @@ _LICENCE_ADDRESS = re.compile(
     r"|opendatacommons\.org/licenses/)"
 )
 _LICENCE_HOSTS = ("creativecommons.org", "gnu.org", "opendatacommons.org")
-_LICENCE_WORDS = ("CC", "reative", "REATIVE", "GNU")  # one of them is in each text that `_LICENCE_TEXT` finds
-_LICENCE_TEXT = re.compile(
-    r"\bCC[ -]?(?:BY|0|ZERO)\b|(?i:\bcreative[ -]commons\b|\bGNU Free Documentation Licen[sc]e\b)"
-)
+_LICENCE_WORDS = ("CC", "reative", "REATIVE", "GNU")  # one of them is in each text that `LICENCE` finds
 _IS_ADDRESS = re.compile(r"(?i)\s*(?:https?:)?/")
 _IS_LINK = re.compile(r"(?i)https?:|/|www\.")
 MAX_NOTICE = 400  # characters of a line that may be the notice of a licence; a longer one is a text that mentions one
@@ -268,7 +265,7 @@ class Declarations:
 
 def _licence_text(line: str) -> str:
     """Up to 200 characters of *line* around the name of a licence; empty unless it is a notice of one."""
-    match = _LICENCE_TEXT.search(line) if len(line) <= MAX_NOTICE else None
+    match = LICENCE.search(line) if len(line) <= MAX_NOTICE else None
     if match is None:
         return ""
     start = line.rfind(" ", 0, max(0, match.start() - MAX_NAME // 2)) + 1

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self, TypeAlias
@@ -120,6 +121,13 @@ def _matches(pattern: str, path: str) -> bool:
     return path.endswith(end) and len(path) - len(end) >= at if "*" in pattern else at == len(path)
 
 
+LICENCE = re.compile(
+    r"\bCC[ -]?(?:BY(?:[ -](?:SA|NC|ND))*|0|ZERO)\b(?:[ -]\d\.\d)?|(?i:\bcreative[ -]commons\b"
+    r"(?:[ -](?:attribution|share-?alike|non-?commercial|no-?deriv\w*|zero|\d\.\d))*"
+    r"|\bGNU Free Documentation Licen[sc]e\b)"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """What a page, its response or its site declares about where it comes from, each one line of text or empty."""
@@ -147,6 +155,12 @@ class Origin:
     def known(self) -> dict[str, str]:
         """Return the facts that are known, by name."""
         return {name: value for name in FACTS if (value := getattr(self, name))}
+
+    @property
+    def licence_name(self) -> str:
+        """The licence of the most direct evidence: its name if a text has one, or its address."""
+        said = self.licence.partition(" | ")[0].partition(" ")[2]
+        return named[0] if (named := LICENCE.search(said)) else said
 
     def with_opt_outs(self, opt_outs: OptOuts) -> Origin:
         """Return the facts with these *opt_outs*."""

@@ -125,7 +125,8 @@ async def _fulfill(route: Route, answer: Response) -> None:
     await route.fulfill(status=answer.status, headers=headers, body=answer.body)
 
 
-MIN_TEXT = 100  # characters of visible text below which a page with scripts is taken for a shell
+MIN_TEXT = 100  # characters of own text below which a page with scripts is taken for a shell
+MANY_SHELLS = 0.1  # share of pages above which the crawl says at its end that they need a browser
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 _LOCALE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")  # languages that Chromium takes
 
@@ -394,6 +395,7 @@ class RenderMiddleware(ReadingComponent):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._mode = self._context.render
+        self._seen, self._first = 0, ""  # HTML pages, and the first shell
         missing = missing_for_rendering(crawler.settings)
         self._browser = None if self._mode == "never" or missing else Browser(crawler)
         if self._mode == "auto" and missing:
@@ -407,10 +409,10 @@ class RenderMiddleware(ReadingComponent):
         if not is_of(HTML, response, entry.url):
             return response
         shell = is_shell(read, response.body)
+        self._seen += 1
         if shell:
-            why = "shows almost nothing without JavaScript; -a render=auto renders such pages in a browser"
-            first = logging.WARNING if self._mode == "never" else logging.DEBUG
-            count_and_log(self._crawler, "bilingual/render/shells", f"{response.url} {why}", first=first)
+            self._first = self._first or response.url
+            self._stats.inc_value("bilingual/render/shells")
         if self._browser is None or not (shell or self._mode == "always"):
             return response
         try:
@@ -430,6 +432,10 @@ class RenderMiddleware(ReadingComponent):
         return await self._replaced(request, response, html)
 
     async def spider_closed(self) -> None:
+        shells = self._stats.get_value("bilingual/render/shells", 0)
+        if self._mode == "never" and shells > MANY_SHELLS * self._seen:
+            counts = f"{shells} of {self._seen} pages, such as {self._first}, show almost nothing"
+            logger.warning(f"{counts} without JavaScript; -a render=auto renders such pages in a browser")
         if self._browser is not None:
             await self._browser.close()
 
