@@ -17,26 +17,20 @@ from bilingual_crawler.encoders.base import Encoder
 from bilingual_crawler.languages.codes import base_of
 from bilingual_crawler.pages.words import SENTENCE_ENDS, count_words
 
-LEXICON_SCORE = 0.6
-"""Score from which beads of the first pass teach the lexicon."""
-LONGEST = 3000
-"""Maximum aligned sentences of a document."""
-MAX_LINE = 20_000
-"""Maximum aligned characters of a line."""
+LEXICON_SCORE = 0.6  # score from which beads of the first pass teach the lexicon
+LONGEST = 3000  # maximum aligned sentences of a document
+MAX_LINE = 20_000  # maximum aligned characters of a line
 WINDOW = 600
 """Sentences of each side that are aligned together in longer documents, so that time is linear in their length."""
-KEPT = 0.75
-"""Share of a window up to which its beads hold."""
+KEPT = 0.75  # share of a window up to which its beads hold
 CHARACTERS = {
     "amh": 0.51, "ara": 0.75, "bod": 1.2, "ckb": 0.9, "deu": 1.12, "ell": 1.17, "fas": 0.85, "fra": 1.12, "heb": 0.68,
     "hun": 1.13, "ind": 1.18, "ita": 1.12, "jpn": 0.39, "kor": 0.44, "lzh": 0.2, "msa": 1.18, "mya": 1.42, "nld": 1.2,
     "ron": 1.12, "spa": 1.12, "tam": 1.24, "tha": 0.87, "tir": 0.51, "urd": 0.9, "vie": 1.21, "yue": 0.27, "zho": 0.27,
 }  # fmt: skip
 """Characters of a translation by a character of English, of the Universal Declaration of Human Rights; otherwise 1."""
-RATIO_WEIGHT = 10
-"""Weight of the usual length ratio, in sure sentence pairs."""
-MIN_BROKEN = 30
-"""Minimum characters of a line that goes on in the next one."""
+RATIO_WEIGHT = 10  # weight of the usual length ratio, in sure sentence pairs
+MIN_BROKEN = 30  # minimum characters of a line that goes on in the next one
 MAX_SHORT_WORDS = 2
 
 Sides: TypeAlias = tuple["Sequence[Sentence]", "Sequence[Sentence]"]

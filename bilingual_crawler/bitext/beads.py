@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from bilingual_crawler.scoring.linear import logistic
 
-LARGEST = 5
-"""Maximum sentences of a bead, both sides together."""
-ALONE, WEIGHT = 0.1, 20
-"""Expected share of sentences without a translation, and the weight of this prior, in sentences."""
+LARGEST = 5  # maximum sentences of a bead, both sides together
+ALONE, WEIGHT = 0.1, 20  # expected share of sentences without a translation, and the weight of this prior, in sentences
 END = math.log(0.25)
 """Log-odds of a sentence without a translation before the first bead or after the last: half a page may be alone."""
 SHAPES = tuple((p, q) for p in range(1, LARGEST) for q in range(1, LARGEST - p + 1))

@@ -17,13 +17,11 @@ from bilingual_crawler.bitext.splitting import Sentence
 from bilingual_crawler.encoders.base import Encoder
 from bilingual_crawler.pages.words import LETTERS, is_unspaced, western_digits
 
-MIN_COUNT = 3
-"""Minimum sentence pairs in which two words co-occur to count as translations."""
+MIN_COUNT = 3  # minimum sentence pairs in which two words co-occur to count as translations
 MIN_DICE = 0.3
 MAX_PRODUCTS = 100_000
 """Word pairs of a sentence pair that teaches the lexicon. A list of thousands of words tells nothing."""
-MAX_WORD_PAIRS = 5_000_000
-"""Distinct word pairs that are counted, some 100 bytes each."""
+MAX_WORD_PAIRS = 5_000_000  # distinct word pairs that are counted, some 100 bytes each
 _WORD = re.compile(rf"[ァ-ヺー]+|(?:(?![ァ-ヺー]){LETTERS})|\d+")
 _NAME_LENGTH = 4
 _KEPT_WORD, _ALIKE_WORD = 0.6, 0.15
@@ -37,38 +35,29 @@ _ROMAN = re.compile(
 )
 _VALUES = dict(zip("IVXLCDM", (1, 5, 10, 50, 100, 500, 1000), strict=True))
 _CLASSES = str.maketrans("bpfvckgqjxzsdtlrmn", "ppppkkkkksssttlrmn", "aeiouyhw")
-SOUNDS = 4
-"""Consonants by which words are alike."""
+SOUNDS = 4  # consonants by which words are alike
 _KATAKANA = frozenset(map(chr, range(0x30A1, 0x30FD)))
 
 Words = tuple[str, ...]
 Windows: TypeAlias = "tuple[NDArray[np.float32], NDArray[np.float32]]"
-TOKENS = 64
-"""Tokens of a sentence that are read."""
+TOKENS = 64  # tokens of a sentence that are read
 SAMPLE, FEWEST = 1_000, 20
 """Maximum and minimum sentences of each side from which the common part of a site's vectors is estimated."""
 LEAST_SPREAD = 0.05
 LENGTH_SPREAD = 0.2
 """Standard deviation of the logarithm of the length ratio of translations (Gale and Church 1993 model the same)."""
-LENGTH_OFFSET = 8
-"""Characters added to lengths, as short sentences differ more."""
+LENGTH_OFFSET = 8  # characters added to lengths, as short sentences differ more
 MAX_EVIDENCE = 8.0
 MIN_CLOSENESS = -6.0
-MISSING_NUMBER = -1.5
-"""Log-odds of a number that only one side has."""
+MISSING_NUMBER = -1.5  # log-odds of a number that only one side has
 MAX_MISSING = 2
-MAX_BEGINS = 0.95
-"""Share of sentences that begin a line, beyond which the lines are sentences, as in prepared text."""
+MAX_BEGINS = 0.95  # share of sentences that begin a line, beyond which the lines are sentences, as in prepared text
 TOGETHER = 0.9
 """How much the beginnings of paragraphs depend on each other in translations: 0 not at all, 1 as far as possible."""
-FEW = 0.02
-"""Added to probabilities of place, as they are estimates."""
-CLOSENESS = 1.2
-"""Log-odds of one standard deviation of similarity by the encoder."""
-USUAL_NEARNESS = 2.5
-"""Standard deviations above chance from which similarity is evidence for a bead."""
-MERGED = -1.6
-"""Log-odds of each sentence of a bead beyond one and one."""
+FEW = 0.02  # added to probabilities of place, as they are estimates
+CLOSENESS = 1.2  # log-odds of one standard deviation of similarity by the encoder
+USUAL_NEARNESS = 2.5  # standard deviations above chance from which similarity is evidence for a bead
+MERGED = -1.6  # log-odds of each sentence of a bead beyond one and one
 
 
 @lru_cache(1 << 12)
