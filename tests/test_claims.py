@@ -1,5 +1,6 @@
 """What a site says of two pages is a prior: their text confirms it, refutes it, or prefers another partner."""
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
@@ -181,3 +182,17 @@ def test_announced_pages_without_a_translated_text_are_no_pair(english: str, spa
     (alignment,) = alignments(pages)
     assert numbers_of(alignment.pairs) == {(number, number) for number in range(12)}
     assert {alignment.unpaired.get(url) for url in (a, b)} == {"same_text"}
+
+
+def test_editions_that_count_their_sections_otherwise_are_pairs() -> None:
+    """One edition has a chapter more, and next to no number or name in its text: its addresses stay."""
+
+    def section(number: int, counted: int, side: int) -> bytes:
+        parts = [re.sub(r" \(.*?\)", "", sentence) for sentence in article(number, 3 + number % 5)[side]]
+        titles = [f"{counted // 3 + 1}.{counted % 3 + 1}.{part}. {text.split()[-1]}" for part, text in enumerate(parts)]
+        return html(tuple(line for pair in zip(titles, parts, strict=True) for line in pair))
+
+    pages = {f"https://a.example/es/{n}.html": section(n, n, 1) for n in range(24)}
+    pages |= {f"https://a.example/en/{n}.html": section(n, n + 3 * (n >= 9), 0) for n in range(24)}
+    found = {(pair.url_a, pair.url_b) for pair in aligned(pages)}
+    assert len(found & {(f"https://a.example/en/{n}.html", f"https://a.example/es/{n}.html") for n in range(24)}) >= 18

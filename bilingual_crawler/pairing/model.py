@@ -62,6 +62,11 @@ class Profile:
     """Links that leave the host."""
     internal: Hashes
     """Links inside the registered domain, by :func:`~bilingual_crawler.pairing.reading.link_key`."""
+    counts: Hashes = field(default_factory=lambda: np.zeros(0, dtype=np.uint32))
+    """Of its numbers those before titles, which count chapters, sections and figures."""
+
+    def without_counts(self) -> "Profile":
+        return replace(self, numbers=self.numbers[~np.isin(self.numbers, self.counts)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PROFILE_FORMAT = 1
+PROFILE_FORMAT = 2
 """Changes with what a :class:`Profile` holds."""
 OTHER_LANGUAGE = "other_language"
 MAX_TAGS = 4000
@@ -56,6 +56,8 @@ MAX_CHARACTERS = 200_000
 
 _WORD = re.compile(word_pattern(r"\w"))
 _TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]*)")
+# "7.", "7.2.1", "Figure 7.2."
+_COUNT = re.compile(r"^(?:[^\W\d_]+ )?(?:(?:\d\d?\.)+|(?:\d\d?\.){2,}\d\d?)(?=\s|$)", re.MULTILINE)
 _NO_TAGS = re.compile(r"<(script|style|svg|template)\b.*?(?:</\1|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
 # Python finds fast what begins with one of some letters, with the case of each
 _SOURCE = re.compile(r"""[sShH](?<=\b.)(?:(?<=[sS])[rR][cC]|(?<=[hH])[rR][eE][fF])\s*=\s*["']?([^"'\s>]+)""")
@@ -173,6 +175,7 @@ def _profile(page: PageRecord, html: str, size: int, pairs: LanguagePairs) -> Pr
         files=_set(_files(html)),
         external=_set({link_key(url) for url in links if registered_domain(url) != domain}),
         internal=_set({link_key(url) for url in links if registered_domain(url) == domain}),
+        counts=_set(set(numbers_in("\n".join(_COUNT.findall(body))))),
     )
 
 

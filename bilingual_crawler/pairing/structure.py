@@ -21,6 +21,8 @@ NEAREST = 8
 """Candidates per document."""
 MAX_NUMBERS = 400
 MAX_LINES = 400
+COUNTED_ALIKE = 0.9
+"""Mean overlap of the numbers of sections in claimed pairs from which they are evidence."""
 
 STRUCTURE_FEATURES = (
     *(*candidates.CHANNELS, "outlinks", "inlinks", "total"),
@@ -79,8 +81,8 @@ class StructureEvidence:
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
         redirects = candidates.hashed_redirects(domain)
-        self.a, self.b = (Side(domain, profiles, redirects) for profiles in (domain.a, domain.b))
-        both = domain.a, domain.b
+        both = _comparable(domain)
+        self.a, self.b = (Side(domain, profiles, redirects) for profiles in both)
         tokens = {name: [list(map(of, side)) for side in both] for name, of in candidates.CHANNELS.items()}
         self.channels = {name: candidates.channel_of(*sides) for name, sides in tokens.items()}
         channels = list(self.channels.values())
@@ -117,6 +119,15 @@ class StructureEvidence:
         columns["shorter"] = np.log1p(np.minimum(a.text[i], b.text[j]))
         columns["tag_lead_a"], columns["tag_lead_b"] = editions.leads(np.nan_to_num(columns["tags"], nan=0.0), i, j)
         return {name: columns[name].astype(np.float32) for name in STRUCTURE_FEATURES}
+
+
+def _comparable(domain: Domain) -> Sequence[Sequence[Profile]]:
+    """The profiles of both sides, without what counts sections if an edition that the site claims counts otherwise."""
+    claimed = [(domain.a[i].counts, domain.b[j].counts) for i, j in candidates.url_evidence(domain)]
+    alike = [len(np.intersect1d(a, b)) / len(np.union1d(a, b)) for a, b in claimed if len(a) and len(b)]
+    if not alike or np.mean(alike) >= COUNTED_ALIKE:
+        return domain.a, domain.b
+    return [[profile.without_counts() for profile in side] for side in (domain.a, domain.b)]
 
 
 def _similarity(left: Sequence[str], right: Sequence[str], i: Places, j: Places, metric: Any) -> Floats:
