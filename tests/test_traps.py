@@ -201,16 +201,17 @@ def test_links_are_rewritten_once_their_form_is_only_redirected() -> None:
         assert rewritten("http://a.is/es/1") == "http://a.is/es/1"
         forms.learn(f"http://a.is/en/{number}", f"https://www.a.is/en/{number}/")
         forms.learn(f"http://a.is/en/{number}", f"https://a.is/es/{number}")
+        forms.learn(f"https://c.is/{number}/index.html", f"https://c.is/{number}/")
+        forms.learn(f"https://d.is/{number}/", f"https://d.is/{number}/index.php")
     assert rewritten("http://a.is/es/1") == "https://www.a.is/es/1/"
     assert forms.given("https://www.a.is/es/1/") == "http://a.is/es/1"
     assert forms.given("https://www.a.is/es/1/") is None
-    for other in (
-        "https://a.is/es/1",
-        "http://a.is/es/1/",
-        "http://a.is/1.pdf",
-        "http://a.is/es?b",
-        "http://b.is/es/1",
-    ):
+    assert rewritten("https://c.is/index.html") == "https://c.is/"
+    assert rewritten("https://d.is/x/") == "https://d.is/x/index.php"
+    others = (
+        "https://a.is/es/1 http://a.is/es/1/ http://a.is/1.pdf http://a.is/es?b http://b.is/es/1 https://c.is/1.html"
+    )
+    for other in others.split():
         assert rewritten(other) == other
     assert rewritten("http://a.is/es/1", at="http://a.is/en/here") == "http://a.is/es/1", "a page has this form"
 

@@ -1,5 +1,6 @@
 """Traps: copies, soft 404s, stale groups of URLs."""
 
+import re
 from collections import Counter
 from hashlib import blake2b
 from math import inf
@@ -272,11 +273,12 @@ def _is_same(one: bytes, other: bytes) -> bool:
     return differing(first, second) <= _OTHER_SHARE * max(len(first), len(second))
 
 
+_INDEX = re.compile(r"/index\.(?:html?|php)$")
 MIN_REDIRECTED = 10  # redirects from one form of addresses to another before links of that form are rewritten
 
 
 class Forms:
-    """Rewrites links as their host redirects addresses of this form: to another scheme, ``www.`` or last slash.
+    """Rewrites links as their host redirects addresses of this form: to another scheme, ``www.`` or end (``/``).
 
     A form is rewritten after :data:`MIN_REDIRECTED` redirects, all to the same form, if it has no page itself.
     """
@@ -289,7 +291,7 @@ class Forms:
     def learn(self, url: str, target: str) -> None:
         """Note that *url* is redirected to *target*, or, if they are the same, has a page."""
         place, to = _place(url), _place(target)[1:]
-        if link_key(url) == link_key(target):
+        if _key(url) == _key(target):
             led = self._led.setdefault(place, Counter())
             led[to] += 1
             self._usual.pop(place, None)
@@ -309,7 +311,7 @@ class Forms:
         form = self._usual.get(_place(link.url))
         if form is None or "#" in link.url:
             return link
-        url = form[0] + form[1] + link_key(link.url) + form[2].strip("?.")
+        url = form[0] + form[1] + _key(link.url) + form[2].strip("?.")
         self._given.setdefault(url, link.url)
         return replace(link, url=url)
 
@@ -318,8 +320,14 @@ def _place(url: str) -> tuple[str, str, str, str]:
     """The host of *url*, and its form."""
     scheme, separator, rest = url.partition("://")
     path, _, name = rest.rpartition("/")
-    end = "?" if "?" in url else "." if "." in name and path else "/" * (not name)
+    is_index = path and _INDEX.fullmatch(f"/{name}")
+    end = f"/{name}" if is_index else "?" if "?" in url else "." if "." in name and path else "/" * (not name)
     return link_key(url).partition("/")[0], scheme + separator, "www." * rest.startswith("www."), end
+
+
+def _key(url: str) -> str:
+    """What addresses of one page have in common, whatever their form."""
+    return _INDEX.sub("", link_key(url))
 
 
 MAX_FILES = 50  # answers for one ending on a host before it is refused, if none was a page
