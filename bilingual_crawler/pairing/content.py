@@ -16,23 +16,16 @@ from bilingual_crawler.pairing.candidates import Channel, Editions, incidence, n
 from bilingual_crawler.pairing.corpus import Domain
 from bilingual_crawler.pairing.model import Profile
 
-DOCUMENT_TOKENS = 64
-"""Tokens of title and main text that DDE reads."""
-SENTENCES = 3
-"""Lines of main text that SAE reads."""
+DOCUMENT_TOKENS = 64  # tokens of title and main text that DDE reads
+SENTENCES = 3  # lines of main text that SAE reads
 SENTENCE_TOKENS = 32
-SHORTEST_SENTENCE = 20
-"""Characters from which a line counts as a sentence."""
-NEIGHBOURS = 10
-"""Nearest documents whose mean similarity CSLS takes off."""
+SHORTEST_SENTENCE = 20  # characters from which a line counts as a sentence
+NEIGHBOURS = 10  # nearest documents whose mean similarity CSLS takes off
 BLOCK = 2_000
 GLOSSARY_FEATURES = ("translated_a", "translated_b", "translated_lead_a", "translated_lead_b")
-PARTS = 2
-"""Folds of the pairs; a document is translated by the glossary of the other folds."""
-MIN_PAIRS = 3
-"""Minimum document pairs with two words for them to count as translations."""
-MAX_PRODUCTS = 100_000_000
-"""Maximum counted pairs of words; beyond it only the first document pairs are used."""
+PARTS = 2  # folds of the pairs; a document is translated by the glossary of the other folds
+MIN_PAIRS = 3  # minimum document pairs with two words for them to count as translations
+MAX_PRODUCTS = 100_000_000  # maximum counted pairs of words; beyond it only the first document pairs are used
 
 
 def glossary_channels(domain: Domain, i: Places, j: Places) -> dict[str, Channel]:

@@ -21,16 +21,11 @@ from bilingual_crawler.pairing.resemblance import (
 from bilingual_crawler.scoring.models import models_folder
 from bilingual_crawler.urls.hosts import registered_domain
 
-MAX_DOCUMENTS = 20_000
-"""Latest documents that are compared; each takes some 5 kB."""
-MAX_SITES = 500
-"""Sites with statistics of their contents, 130 kB each."""
-MAX_INDEXED = 32
-"""Indexed items of a document, the rarest on its site."""
-MAX_SHARING = 8
-"""Maximum postings per item."""
-MAX_COMPARED = 4
-"""Documents that share items with a new one and are compared with it."""
+MAX_DOCUMENTS = 20_000  # latest documents that are compared; each takes some 5 kB
+MAX_SITES = 500  # sites with statistics of their contents, 130 kB each
+MAX_INDEXED = 32  # indexed items of a document, the rarest on its site
+MAX_SHARING = 8  # maximum postings per item
+MAX_COMPARED = 4  # documents that share items with a new one and are compared with it
 
 
 @dataclass(frozen=True, slots=True)

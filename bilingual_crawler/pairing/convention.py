@@ -23,25 +23,16 @@ ones, how far *held* is below :data:`CONTRADICTED` and, if below 0, how often co
 the two pages have another announced partner, and an address of another language; for unclaimed ones, log-odds by the
 conventions of the site, and differing numbers in titles and addresses."""
 
-CONFIRMED_BY_CONTENT = 0.0
-"""Log-odds by content that confirm an announcement by only one of two registered domains."""
+CONFIRMED_BY_CONTENT = 0.0  # log-odds by content that confirm an announcement by only one of two registered domains
 CONTRADICTED = -5.0
 """Log-odds by content that hardly any translation falls below, even if short or without a common word."""
-CONVINCING = 2.0
-"""Minimum log-odds by content of a pair that refutes what a site claims of its documents."""
-LISTED = 0.5
-"""Minimum similarity of what they link to, 0 to 1."""
-MARGIN = 4.0
-"""How far above the claimed pair they are."""
-MAX_HELD = 8.0
-MAX_HELD_LEAD = 6.0
-"""Clipping bounds of log-odds."""
-NO_RIVAL = -12.0
-"""Log-odds in place of a missing rival."""
-MIN_WRONG_CANDIDATES = 3
-"""Minimum wrong candidates of sure pairs for the conventions of a site."""
-SELDOM = 0.01
-"""Clipping bound of shares, before their log-odds."""
+CONVINCING = 2.0  # minimum log-odds by content of a pair that refutes what a site claims of its documents
+LISTED = 0.5  # minimum similarity of what they link to, 0 to 1
+MARGIN = 4.0  # how far above the claimed pair they are
+MAX_HELD, MAX_HELD_LEAD = 8.0, 6.0  # clipping bounds of log-odds
+NO_RIVAL = -12.0  # log-odds in place of a missing rival
+MIN_WRONG_CANDIDATES = 3  # minimum wrong candidates of sure pairs for the conventions of a site
+SELDOM = 0.01  # clipping bound of shares, before their log-odds
 _NUMBER = re.compile(r"\d+")
 
 

@@ -32,20 +32,16 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.evidence import Proposals
 
-MANY_MISTAKES = 0.05
-"""Expected share of wrong decisions from which words and vectors are compared as well."""
+MANY_MISTAKES = 0.05  # expected share of wrong decisions from which words and vectors are compared as well
 SURE_BY_URL = 0.95
 """Probability from which the URL model alone makes a pair: it confuses URLs that end in names, as of talks."""
 FEW_MISTAKES = 2
 """Expected wrong decisions up to which the encoder is not loaded where there is HTML: 400 MB and a second."""
 SILENT = 0.1
 """Share of the documents of the smaller side with an announced partner, under which a site announces nothing."""
-ROUNDS = 2
-"""Times that claims are read: a refuted one makes room for others."""
-REFUTED = 0.5
-"""Probability under which a claim is discarded, whatever BILINGUAL_MIN_SCORE."""
-LEADS = 0.2
-"""Sum of both leads by content from which content is the strongest evidence."""
+ROUNDS = 2  # times that claims are read: a refuted one makes room for others
+REFUTED = 0.5  # probability under which a claim is discarded, whatever BILINGUAL_MIN_SCORE
+LEADS = 0.2  # sum of both leads by content from which content is the strongest evidence
 
 
 @dataclass(frozen=True, slots=True)

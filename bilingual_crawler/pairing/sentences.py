@@ -12,30 +12,21 @@ from bilingual_crawler.pairing.arrays import Floats, Mask, Places
 from bilingual_crawler.pairing.corpus import Domain
 from bilingual_crawler.pairing.matching import greedy
 
-LEAST = 0.02
-"""Minimum probability of a pair that is read."""
-SURE = 0.995
-"""Maximum probability of a pair that nobody claims and that is read."""
-SUPPORTED = 1.0
-"""Log-odds by content under which a claimed pair is read."""
-COMPARED = 300
-"""Minimum characters of the shorter text of a claimed pair that is read."""
+LEAST = 0.02  # minimum probability of a pair that is read
+SURE = 0.995  # maximum probability of a pair that nobody claims and that is read
+SUPPORTED = 1.0  # log-odds by content under which a claimed pair is read
+COMPARED = 300  # minimum characters of the shorter text of a claimed pair that is read
 TRANSLATED = 0.5
 """Minimum share of both texts that aligns very well and differs, if only one of two domains announces the pair."""
-MAX_READ_PAIRS = 500
-"""Maximum pairs of a domain that are read, the best first."""
-MIN_TEACHER = 0.9
-"""Minimum probability of a pair that teaches the lexicon."""
+MAX_READ_PAIRS = 500  # maximum pairs of a domain that are read, the best first
+MIN_TEACHER = 0.9  # minimum probability of a pair that teaches the lexicon
 TEACHERS, ENCODED_TEACHERS = 60, 10
-LINES = 60
-"""Lines of main text that are read."""
+LINES = 60  # lines of main text that are read
 SENTENCES = 40
 MAX_ENCODED = 1_000
 """Sentences that the encoder compares, some 15 ms each; further pairs are read with the lexicon alone."""
-GOOD, VERY_GOOD = 0.5, 0.9
-"""Scores of sentence pairs that count as aligned."""
-USUALLY_ALIGNED = 0.8
-"""Minimum share of the texts of translations, by characters, that aligns very well."""
+GOOD, VERY_GOOD = 0.5, 0.9  # scores of sentence pairs that count as aligned
+USUALLY_ALIGNED = 0.8  # minimum share of the texts of translations, by characters, that aligns very well
 
 BITEXT_FEATURES = ("unaligned", "behind")
 """Evidence against a pair that nobody claims: the share of both texts that aligns very well, below

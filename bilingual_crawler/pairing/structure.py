@@ -17,12 +17,10 @@ from bilingual_crawler.pairing.corpus import Domain
 from bilingual_crawler.pairing.matching import greedy
 from bilingual_crawler.pairing.model import Profile
 
-NEAREST = 8
-"""Candidates per document."""
+NEAREST = 8  # candidates per document
 MAX_NUMBERS = 400
 MAX_LINES = 400
-COUNTED_ALIKE = 0.9
-"""Mean overlap of the numbers of sections in claimed pairs from which they are evidence."""
+COUNTED_ALIKE = 0.9  # mean overlap of the numbers of sections in claimed pairs from which they are evidence
 
 STRUCTURE_FEATURES = (
     *(*candidates.CHANNELS, "outlinks", "inlinks", "total"),
