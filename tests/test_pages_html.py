@@ -205,6 +205,9 @@ class TestText:
             ("<pre>\n\nTitle\n \nOne line\nand <b>the\n\t\r\n\nnext</b> two\n\n</pre>and\n\nmore",
              "Title\nOne line and the\nnext two\nand more"),
             ("<p><a href=a>one</a><p>(<a href=b>two</a>)", "one\n(two)"),
+            # a line of the source may end anywhere in Chinese and Japanese
+            ("<p>任何一个邮 \n  件，\n就是\n<b>这\n样</b>\nHTML\n也 好", "任何一个邮件，就是这样 HTML 也 好"),
+            ("<p>日本語の\nテキスト<p>한국어\n텍스트<p>ภาษา\nไทย", "日本語のテキスト\n한국어 텍스트\nภาษา ไทย"),
             ("<h1>Oil<span style='color: red; display:block'>Olioa</span></h1>", "Oil\nOlioa"),
             ("<a href=a><b style='DISPLAY: flex;'>one</b>two</a>", "one\ntwo"),
             ("o<span style='display:inline-block'>ne</span>", "one"),

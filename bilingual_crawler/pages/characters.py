@@ -5,6 +5,9 @@ import unicodedata
 from functools import lru_cache
 from html import unescape
 from html.entities import html5
+from itertools import chain, pairwise
+
+from bilingual_crawler.pages.words import is_wide
 
 # Controls except blanks, lone surrogates, noncharacters, and format characters that no script needs.
 _INVISIBLE = re.compile(
@@ -25,9 +28,21 @@ _ENTITY = re.compile(r"&(?:#(?:\d{2,5}|[xX][0-9a-fA-F]{2,5})|[A-Za-z]{2,8}\d{0,2
 _JOINERS = re.compile("[\u200c\u200d]+")
 
 
+def collapsed(text: str) -> str:
+    """*text* on one line, blanks collapsed; a line break between Chinese or Japanese characters is none.
+
+    As in CSS Text 3, section 4.1.3: who wraps the lines of a source means no blank.
+    """
+    if text.isascii() or "\n" not in text:
+        return " ".join(text.split())
+    lines = [line for part in text.split("\n") if (line := " ".join(part.split()))]
+    gaps = (" " * (not is_wide(one[-1]) or not is_wide(other[0])) for one, other in pairwise(lines))
+    return "".join(chain.from_iterable(zip(lines, (*gaps, ""), strict=True)))
+
+
 def one_line(text: str) -> str:
     """*text* on one line, blanks collapsed, without invisible characters but the joiners that letters or emoji need."""
-    line = " ".join(text.split())
+    line = collapsed(text)
     if line.isprintable():
         return line
     return " ".join(_JOINERS.sub(_needed_joiner, _INVISIBLE.sub("", line)).split())

@@ -10,6 +10,7 @@ from itertools import accumulate
 from msgspec.structs import replace
 
 from bilingual_crawler.languages.codes import COUNTRY_CODES, tag_language
+from bilingual_crawler.pages.characters import collapsed
 from bilingual_crawler.pages.formats import ending_of, may_hold
 from bilingual_crawler.pages.labels import MAX_LABEL, flagged_language, named_language
 from bilingual_crawler.pages.model import Link, LinkPosition, LinkSource
@@ -60,7 +61,7 @@ class Anchor:
 
     def close(self) -> None:
         """Make the text from the collected words, at the end of the element."""
-        self.text = " ".join("".join(self.words).split())[:MAX_TEXT]
+        self.text = collapsed("".join(self.words))[:MAX_TEXT]
         self.words = []
         if not self.text and not self.images:
             self.text = " ".join(self.title.split())[:MAX_TEXT]

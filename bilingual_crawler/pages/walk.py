@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 
 from bilingual_crawler.languages.codes import base_of, from_bcp47
 from bilingual_crawler.pages import choosers, frame
-from bilingual_crawler.pages.characters import composed, is_escaped_twice, one_line, unescaped
+from bilingual_crawler.pages.characters import collapsed, composed, is_escaped_twice, one_line, unescaped
 from bilingual_crawler.pages.declarations import Declarations
 from bilingual_crawler.pages.labels import MAX_LABEL, coded_language, named_language
 from bilingual_crawler.pages.links import MAX_AROUND, MAX_TEXT, NO_ADDRESS, Anchor, hreflang_of
@@ -328,7 +328,7 @@ class Walk:
                 if not "".join(self._line[end:]).strip():
                     del self._line[start:]
                 self._mark = None
-            line = " ".join("".join(self._line).split())
+            line = collapsed("".join(self._line))
             if line:
                 if self._is_broken:
                     self._breaks.append(len(self.lines))

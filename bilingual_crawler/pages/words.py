@@ -42,11 +42,14 @@ def western_digits(text: str) -> str:
     return text if text.isascii() else _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
 
 
+def is_wide(character: str) -> bool:
+    """Whether *character* is a wide one of Chinese or Japanese."""
+    return unicodedata.east_asian_width(character) in "WF" and not unicodedata.name(character, "").startswith("HANGUL")
+
+
 def is_unspaced(character: str) -> bool:
     """Whether *character* is of a script that writes no blanks between words."""
-    if unicodedata.east_asian_width(character) in "WF":
-        return not unicodedata.name(character, "").startswith("HANGUL")
-    return unicodedata.name(character, "").startswith(("THAI", "LAO", "KHMER", "MYANMAR"))
+    return is_wide(character) or unicodedata.name(character, "").startswith(("THAI", "LAO", "KHMER", "MYANMAR"))
 
 
 def width_of(text: str) -> int:

@@ -27,8 +27,7 @@ from bilingual_crawler.storage.records import PAIRS, UNPAIRED
 NEARLY_BEST = 0.1
 """Distance to the best score of near-duplicates, 0 to 1, within which an article is preferred to a list."""
 
-SAID = ("hreflang", "switcher", "url")
-"""Methods by which a site itself says that two documents are a pair."""
+SAID = ("hreflang", "switcher", "url")  # methods by which a site itself says that two documents are a pair
 
 
 def read_corpus(

@@ -12,12 +12,9 @@ from bilingual_crawler.pairing.urls import UrlEvidence, agrees, last_hop
 from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import coded_language, marked_language, strip_language
 
-MAX_RELATED = 50
-"""Maximum twins of a URL, and documents that claim it in one way."""
-MAX_CROSS_LINKS = 4
-"""Maximum links in the text of a document to other parts of its site: with more it is a list."""
-MAX_LINKING = 3
-"""Maximum documents with such a link to a URL: with more it belongs to the frame."""
+MAX_RELATED = 50  # maximum twins of a URL, and documents that claim it in one way
+MAX_CROSS_LINKS = 4  # maximum links in the text of a document to other parts of its site: with more it is a list
+MAX_LINKING = 3  # maximum documents with such a link to a URL: with more it belongs to the frame
 MAX_AWAITED = 100_000
 """Latest URLs claimed in one way that are not documents yet, some 300 bytes each; also the maximum of redirects."""
 

@@ -21,21 +21,15 @@ from bilingual_crawler.urls.hosts import registered_domain
 from bilingual_crawler.urls.marks import marked_language
 from bilingual_crawler.urls.rewriting import rewritten_pairs
 
-BUDGET = 20_000
-"""Maximum products of weights per document; more frequent tokens are left out of the search."""
-BLOCK = 2_000
-"""Documents per block of the search."""
+BUDGET = 20_000  # maximum products of weights per document; more frequent tokens are left out of the search
+BLOCK = 2_000  # documents per block of the search
 MAX_EXCHANGES = 2
 """Maximum documents of the other side with which a document exchanges links, that one of them is its translation."""
 _WORD = re.compile(r"[^\W_]+")
-ALIKE = 5
-"""Candidates by similar URLs of each document without other evidence."""
-MAX_SAME_KEY = 20
-"""Maximum documents of one side with the same key for all of them to be candidates."""
-SHINGLE = 6
-"""Tags in a row that make one token of page structure."""
-KEPT_SHINGLES = 8
-"""One shingle in this many is kept, chosen by its hash, so that both sides keep the same ones."""
+ALIKE = 5  # candidates by similar URLs of each document without other evidence
+MAX_SAME_KEY = 20  # maximum documents of one side with the same key for all of them to be candidates
+SHINGLE = 6  # tags in a row that make one token of page structure
+KEPT_SHINGLES = 8  # one shingle in this many is kept, chosen by its hash, so that both sides keep the same ones
 
 
 @dataclass(frozen=True, slots=True)

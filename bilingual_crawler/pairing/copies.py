@@ -15,21 +15,15 @@ from bilingual_crawler.pairing.resemblance import MENUS, PARAGRAPH, SAME_TEXT, S
 from bilingual_crawler.pairing.urls import MAX_LENGTH_RATIO
 from bilingual_crawler.urls.hosts import registered_domain
 
-REPEATED = 5
-"""Minimum documents of one language with a line for it to count as boilerplate."""
-REPEATED_SHARE = 0.1
-"""The same as a share of these documents, 0 to 1."""
+REPEATED = 5  # minimum documents of one language with a line for it to count as boilerplate
+REPEATED_SHARE = 0.1  # the same as a share of these documents, 0 to 1
 CANONICAL_TEXT = 0.5
 """Minimum share of a page and its ``rel=canonical`` in common for a copy: many pages name the home page."""
 PERMUTATIONS = 64
-BAND = 4
-"""Values of a signature that must agree for two documents to be compared."""
-NEAR_DUPLICATE_DOCUMENTS = 0.95
-"""Minimum Jaccard similarity of the lines of two near-duplicates."""
-EVERYWHERE = 0.9
-"""Minimum share of the documents of one language, 0 to 1, with a line that belongs to no article."""
-LOST = 4
-"""Times the characters of its other lines that repeated lines have on an article that lists repeat."""
+BAND = 4  # values of a signature that must agree for two documents to be compared
+NEAR_DUPLICATE_DOCUMENTS = 0.95  # minimum Jaccard similarity of the lines of two near-duplicates
+EVERYWHERE = 0.9  # minimum share of the documents of one language, 0 to 1, with a line that belongs to no article
+LOST = 4  # times the characters of its other lines that repeated lines have on an article that lists repeat
 
 
 def merge_copies(

@@ -19,10 +19,8 @@ from bilingual_crawler.pairing.reading import PackedDocument, link_key, unpack
 from bilingual_crawler.pairing.urls import last_hop
 from bilingual_crawler.urls.hosts import registered_domain
 
-MAX_DOMAINS = 20
-"""Maximum domains of a group; bounds the damage of a page that announces everybody."""
-MAX_DOCUMENTS = 50_000
-"""Maximum documents of a group of several domains, which are in memory together."""
+MAX_DOMAINS = 20  # maximum domains of a group; bounds the damage of a page that announces everybody
+MAX_DOCUMENTS = 50_000  # maximum documents of a group of several domains, which are in memory together
 
 
 def join(sizes: Mapping[str, int], announced: Mapping[tuple[str, str], int]) -> list[tuple[str, ...]]:

@@ -65,12 +65,9 @@ logger = logging.getLogger(__name__)
 
 TEXT_ENDINGS = tuple(f".{name}{packed}" for name in ("jsonl", "ndjson") for packed in ("", ".gz", ".xz", ".zst"))
 """Of files with a text on each line."""
-RENDERED = "text/html; charset=utf-8"
-"""Content type of a conversion record of a crawl."""
-TEXT = "text/plain"
-"""Content type of a conversion record of a WET file."""
-RESOURCE = b"resource"
-"""``WARC-Type`` of a file that was archived without a response, as warcit does."""
+RENDERED = "text/html; charset=utf-8"  # content type of a conversion record of a crawl
+TEXT = "text/plain"  # content type of a conversion record of a WET file
+RESOURCE = b"resource"  # `WARC-Type` of a file that was archived without a response, as warcit does
 _AHEAD = 1000  # profiles that are read ahead of their documents: each is written right before its document
 
 

@@ -23,8 +23,7 @@ from bilingual_crawler.urls.marks import strip_language
 
 Unusual = Literal["unannounced", "mirrored", "renumbered"]
 """No page announces the other, and more than marks differs; URLs differ in marks only; their numbers differ."""
-MIN_USUAL_PAIRS = 3
-"""Minimum pairs of a site for its conventions."""
+MIN_USUAL_PAIRS = 3  # minimum pairs of a site for its conventions
 
 
 class Conventions:
@@ -59,10 +58,8 @@ class Conventions:
 
 _NUMBER = re.compile(r"\d+")
 
-MOST_PROPOSED = 0.8
-"""Maximum confidence in a pair by a proposal or by content alone."""
-ENOUGH_AGAIN = 0.4
-"""Minimum probability of a pair by URLs or content on review."""
+MOST_PROPOSED = 0.8  # maximum confidence in a pair by a proposal or by content alone
+ENOUGH_AGAIN = 0.4  # minimum probability of a pair by URLs or content on review
 
 
 @dataclass(frozen=True, slots=True)

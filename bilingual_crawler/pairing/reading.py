@@ -46,13 +46,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PROFILE_FORMAT = 2
-"""Changes with what a :class:`Profile` holds."""
+PROFILE_FORMAT = 2  # changes with what a `Profile` holds
 OTHER_LANGUAGE = "other_language"
-MAX_TAGS = 4000
-"""Start and end tags kept of a page."""
-MAX_CHARACTERS = 200_000
-"""Characters of a text that are tokenised."""
+MAX_TAGS = 4000  # start and end tags kept of a page
+MAX_CHARACTERS = 200_000  # characters of a text that are tokenised
 
 _WORD = re.compile(word_pattern(r"\w"))
 _TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]*)")

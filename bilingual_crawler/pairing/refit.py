@@ -17,8 +17,7 @@ EVIDENCE = ("hreflang", "switcher", "url", "linked")
 """Evidence whose reliability is refitted; the intercept is that of the content."""
 SPREADS = np.array([1.5, 0.5, *[1.5] * len(EVIDENCE)])
 """Standard deviations of the prior: of the intercept, of the change of the slope, and of each kind of evidence."""
-STEPS = 30
-"""Newton steps, which end early at a solution."""
+STEPS = 30  # Newton steps, which end early at a solution
 
 
 class RefittedMethod:

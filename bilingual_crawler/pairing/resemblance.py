@@ -19,32 +19,22 @@ from bilingual_crawler.pages.outline import Outline
 from bilingual_crawler.scoring.linear import LinearModel, logistic, read_weights
 
 FOLDER = "resemblance"
-CONFIRMED_BY_OUTLINE = 0.9
-"""Probability from which two documents are translations by their outlines."""
+CONFIRMED_BY_OUTLINE = 0.9  # probability from which two documents are translations by their outlines
 
-SLOT_BITS = 15
-"""Items are counted in 2^15 slots; collisions raise a frequency by 1 % of the documents."""
-RECENT = 16
-"""Documents kept of each side to estimate the similarity of unrelated documents."""
-MAX_BEST_LEAD = 5.0
-"""Maximum lead over the second candidate, in log-odds."""
-SAME_TEXT = 0.9
-"""Minimum share of each of two texts in common for them to be the same (:func:`common_shares`)."""
-SHORTEST = 200
-"""Minimum characters of own text, without what the site repeats, that is compared."""
+SLOT_BITS = 15  # items are counted in 2^15 slots; collisions raise a frequency by 1 % of the documents
+RECENT = 16  # documents kept of each side to estimate the similarity of unrelated documents
+MAX_BEST_LEAD = 5.0  # maximum lead over the second candidate, in log-odds
+SAME_TEXT = 0.9  # minimum share of each of two texts in common for them to be the same (see `common_shares`)
+SHORTEST = 200  # minimum characters of own text, without what the site repeats, that is compared
 MENUS = 1000
 """Characters below which a page of lines that others repeat consists of menus; longer ones are texts in editions."""
-PARAGRAPH = 50
-"""Minimum characters of a line that is prose, not a name."""
-FEW, FEW_SHARE = 4, 0.1
-"""Maximum documents of a site, or share of them, with a line that is no boilerplate."""
+PARAGRAPH = 50  # minimum characters of a line that is prose, not a name
+FEW, FEW_SHARE = 4, 0.1  # maximum documents of a site, or share of them, with a line that is no boilerplate
 
 KINDS = ("numbers", "names", "files", "lines")
 _LINE = np.uint64(KINDS.index("lines") << 32)
-_SUPPOSED = np.array([0.05, 0.1, 0.5, 0.1])
-"""Prior share of documents with an item of each kind."""
-_SMALL = ((100, 0.15), (10, 0.35))
-"""The same for numbers below 100 and below 10."""
+_SUPPOSED = np.array([0.05, 0.1, 0.5, 0.1])  # prior share of documents with an item of each kind
+_SMALL = ((100, 0.15), (10, 0.35))  # the same for numbers below 100 and below 10
 _VIRTUAL = 4  # weight of the prior, in documents
 _TRIFLE = 0.5  # weight up to which a document counts as empty
 
