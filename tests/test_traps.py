@@ -6,13 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count, islice, permutations
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from scrapy import Request
 from support.crawls import crawl, documents, ended_well, outcomes, summary
 from support.scripted import Answer, scripted
 from support.webserver import ABOUT_SITE, TEXT, bilingual_site, html, varied
 
 from bilingual_crawler.crawl import traps as limits
+from bilingual_crawler.crawl.middlewares.traps import TrapRequestsMiddleware
+from bilingual_crawler.crawl.signals import ENTRY, Refused
 from bilingual_crawler.crawl.traps import PROBE_AFTER, Forms, MissingPages, Repeats, Staleness, Traps, folders
 from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.pages.model import ENOUGH_NEW_TEXT, Link, PageRecord
@@ -401,6 +407,18 @@ def test_files_with_an_unknown_ending_are_not_all_asked_for(tmp_path: Path) -> N
         crawl(tmp_path, f"{site.url}/")
     assert 50 <= len([path for path in site.paths() if path.endswith(".ly")]) < 100
     assert summary(tmp_path)["traps"]["refused/file"] > 100
+
+
+def test_sitemaps_are_read_whatever_files_share_their_ending() -> None:
+    traps = Traps(stale_pages=0)
+    for number in range(limits.MAX_FILES):
+        traps.note_file(f"https://a.is/{number}/feed.xml")
+    component: Any = SimpleNamespace(_context=SimpleNamespace(traps=traps), _stats=Mock())
+    url = "https://a.is/news.xml"
+    sitemap, page = (Entry(url, "a.is", 1.0, parent="https://a.is/", kind=kind) for kind in (Kind.SITEMAP, Kind.PAGE))
+    TrapRequestsMiddleware.process_request(component, Request(url, meta={ENTRY: sitemap}))
+    with pytest.raises(Refused, match="trap"):
+        TrapRequestsMiddleware.process_request(component, Request(url, meta={ENTRY: page}))
 
 
 def test_copies_that_link_to_copies_end(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from scrapy.http import Response
 from bilingual_crawler.crawl.component import CrawlComponent
 from bilingual_crawler.crawl.middlewares.language import ReadingComponent, page_job
 from bilingual_crawler.crawl.signals import COPY, ENTRY, READ, Refused, count_and_log
-from bilingual_crawler.frontier.entry import Entry
+from bilingual_crawler.frontier.entry import Entry, Kind
 from bilingual_crawler.items import Pair
 from bilingual_crawler.pages.model import PageRecord
 
@@ -26,7 +26,8 @@ class TrapRequestsMiddleware(CrawlComponent):
     def process_request(self, request: Request) -> None:
         entry: Entry | None = request.meta.get(ENTRY)
         kind = self._context.traps.refuses(entry.url) if entry and entry.parent else None
-        if kind:
+        # sitemaps share their ending with feeds
+        if entry and kind and not (kind == "file" and entry.kind is Kind.SITEMAP):
             self._stats.inc_value(f"bilingual/traps/refused/{kind}")
             raise Refused(f"trap-{kind}", "belongs to a trap")
 
