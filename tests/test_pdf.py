@@ -151,7 +151,6 @@ class TestText:
         assert found.outline.length == len(title) + sum(map(len, written))
 
 
-@pytest.mark.slow
 def test_hostile_pdfs_end_at_a_limit() -> None:
     close()
     with PeakMemory(os.getpid(), below=True) as peak:

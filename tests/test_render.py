@@ -88,7 +88,6 @@ WAYS = (
 """Scripts that show the text of a page: after a while, after many frames, in a shadow tree, in one of another."""
 
 
-@pytest.mark.slow
 def test_a_site_that_is_all_javascript_has_no_documents_unless_rendered(tmp_path: Path) -> None:
     """One of two sites shows its text late, or where it is hard to find."""
     hidden = {}
@@ -133,7 +132,6 @@ def test_auto_renders_nothing_but_the_shells(rendered: tuple[Path, Site, Complet
     assert site.agents == {f"{BILINGUAL_USER_AGENT} (+mailto:me@example.org)"}
 
 
-@pytest.mark.slow
 def test_pages_that_stay_shells_are_given_less_and_less_time(tmp_path: Path) -> None:
     names = [f"/{number}" for number in range(5)]
     links = "".join(f"<a href={name}>{name}</a>" for name in names)
@@ -277,7 +275,6 @@ setTimeout(() => clearInterval(tick), 3000)
 """
 
 
-@pytest.mark.slow
 def test_what_scripts_of_four_sites_may_do(tmp_path: Path) -> None:
     """They lead the crawl elsewhere, reach nothing that it may not reach, by any protocol, and use up a budget."""
     with ExitStack() as stack:

@@ -217,7 +217,6 @@ def read_bombs() -> None:
         print(name, taken, end, after, sep="\t")
 
 
-@pytest.mark.slow
 def test_a_page_costs_what_it_may_and_no_more() -> None:
     """In a process of its own, where threads and garbage of other tests do not count."""
     code = "from tests.test_sandbox import read_bombs; read_bombs()"

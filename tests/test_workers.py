@@ -128,7 +128,6 @@ def test_workers_bring_what_one_process_brings_into_one_folder(tmp_path: Path, s
     assert "queued, " in log
 
 
-@pytest.mark.slow
 def test_a_stop_while_all_documents_are_aligned_names_what_the_pairs_are(tmp_path: Path, sites: list[Site]) -> None:
     crawl = start_scrapy(tmp_path, *command(sites[:2], *ALIGNED, *WORKERS), fresh=True)
     aligning = False
