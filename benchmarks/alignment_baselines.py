@@ -101,7 +101,9 @@ class PpLocator:
         i = np.flatnonzero(likeness[np.arange(len(left)), best] >= LIKE)
         j = best[i]
         editions = Editions.from_evidence(domain, {})
-        scores = self._tree.probabilities(StructureEvidence(domain).features(i, j, editions)) if len(i) else np.zeros(0)
+        scores = (
+            self._tree.probabilities(StructureEvidence(domain, {}).features(i, j, editions)) if len(i) else np.zeros(0)
+        )
         return Candidates(i, j, scores, ["structure"] * len(i), 0.5)
 
 

@@ -123,7 +123,7 @@ class Overview(Export):
         site.documents += 1
         site.sentences += len(kept)
         for origin in (documents.origin_a, documents.origin_b):
-            self._licences.update([origin.licence_name] * bool(origin.licence))
+            self._licences.update(filter(None, (origin.licence_name,)))
             self._opt_outs.update(origin.opt_outs.split())
         for one in kept:
             site.words_a += round(count_words(one.text_a))

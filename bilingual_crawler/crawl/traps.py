@@ -278,7 +278,7 @@ MIN_REDIRECTED = 10  # redirects from one form of addresses to another before li
 
 
 class Forms:
-    """Rewrites links as their host redirects addresses of this form: to another scheme, ``www.`` or end (``/``).
+    """Rewrites links as their host redirects addresses of this form: scheme, ``www.``, last ``/`` or ``index.html``.
 
     A form is rewritten after :data:`MIN_REDIRECTED` redirects, all to the same form, if it has no page itself.
     """
@@ -320,8 +320,8 @@ def _place(url: str) -> tuple[str, str, str, str]:
     """The host of *url*, and its form."""
     scheme, separator, rest = url.partition("://")
     path, _, name = rest.rpartition("/")
-    is_index = path and _INDEX.fullmatch(f"/{name}")
-    end = f"/{name}" if is_index else "?" if "?" in url else "." if "." in name and path else "/" * (not name)
+    index = _INDEX.search(rest)
+    end = index[0] if index else "?" if "?" in url else "." if "." in name and path else "/" * (not name)
     return link_key(url).partition("/")[0], scheme + separator, "www." * rest.startswith("www."), end
 
 
@@ -354,7 +354,7 @@ class Traps:
         self._named: LRUCache[int, bool] = LRUCache(_FOLDERS)  # hashes of the sitemaps that are read
         self._unreadable: LRUCache[str, int] = LRUCache(_HOSTS)
         self._files: LRUCache[tuple[str, str], float] = LRUCache(_HOSTS)  # host and ending -> answers without a page
-        self._only_files: LRUCache[tuple[str, str], bool] = LRUCache(_HOSTS)
+        self._only_files: LRUCache[tuple[str, str], bool] = LRUCache(_HOSTS)  # refused; few, and links are many
 
     def refuses(self, url: str) -> str | None:
         """The kind of trap that *url* belongs to, or None."""

@@ -15,14 +15,13 @@ from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import one_line
 from bilingual_crawler.pages.links import LEADING_RELATIONS, Anchor, hreflang_of, is_for_language, refreshed
 from bilingual_crawler.pages.model import LinkPosition, LinkSource
-from bilingual_crawler.pages.origin import LICENCE, MAX_FACT, TDM_POLICY, TDM_RESERVATION, Origin
+from bilingual_crawler.pages.origin import BETWEEN, LICENCE, MAX_FACT, TDM_POLICY, TDM_RESERVATION, Origin
 from bilingual_crawler.pages.robots import directives_in
 from bilingual_crawler.pages.tables import DECLARED_BY, TRANSLATION_PLUGINS
 from bilingual_crawler.urls.canonical import canonicalise
 
 MAX_NAME = 200  # characters of the name of an author or translator that are kept
 MAX_LICENCES = 5  # pieces of evidence for a licence that are kept, the most direct ones
-BETWEEN = " | "  # between several pieces of evidence
 
 # Links to a translated page, in lower case; others may lead to a text about translation.
 _SERVICE_LINK = re.compile(

@@ -121,6 +121,7 @@ def _matches(pattern: str, path: str) -> bool:
     return path.endswith(end) and len(path) - len(end) >= at if "*" in pattern else at == len(path)
 
 
+BETWEEN = " | "  # between several pieces of evidence
 LICENCE = re.compile(
     r"\bCC[ -]?(?:BY(?:[ -](?:SA|NC|ND))*|0|ZERO)\b(?:[ -]\d\.\d)?|(?i:\bcreative[ -]commons\b"
     r"(?:[ -](?:attribution|share-?alike|non-?commercial|no-?deriv\w*|zero|\d\.\d))*"
@@ -159,7 +160,7 @@ class Origin:
     @property
     def licence_name(self) -> str:
         """The licence of the most direct evidence: its name if a text has one, or its address."""
-        said = self.licence.partition(" | ")[0].partition(" ")[2]
+        said = self.licence.partition(BETWEEN)[0].partition(" ")[2]
         return named[0] if (named := LICENCE.search(said)) else said
 
     def with_opt_outs(self, opt_outs: OptOuts) -> Origin:

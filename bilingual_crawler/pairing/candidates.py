@@ -113,6 +113,14 @@ def row_products(left: Matrix, right: Matrix, a: Places, b: Places) -> Floats:
     return products
 
 
+def overlaps(a: Sequence[Hashes], b: Sequence[Hashes], i: Places, j: Places) -> Floats:
+    """Share of what *a[i]* or *b[j]* has that both have (Jaccard), ``(candidates,)``; NaN where both are empty."""
+    tokens = np.unique(np.concatenate([np.zeros(0, dtype=np.uint32), *a, *b]))
+    shared = row_products(incidence(a, tokens), incidence(b, tokens), i, j)
+    union = np.array([len(one) for one in a])[i] + np.array([len(one) for one in b])[j] - shared
+    return np.where(union > 0, shared / np.maximum(union, 1), np.nan)
+
+
 def nearest(
     channels: Sequence[Channel], count: int, on_progress: Callable[[float], None] = lambda share: None
 ) -> Matrix:

@@ -6,7 +6,7 @@ from dataclasses import fields
 import numpy as np
 
 from bilingual_crawler.pairing.arrays import Columns, Floats, Floats32, Mask, Places
-from bilingual_crawler.pairing.candidates import Editions, Found, incidence, row_products
+from bilingual_crawler.pairing.candidates import Editions, Found, overlaps
 from bilingual_crawler.pairing.corpus import Domain
 from bilingual_crawler.pairing.matching import lead
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees
@@ -74,10 +74,7 @@ def _rivals(voices: Floats32, least: Floats32, places: Places, pages: Places) ->
 def _differing(domain: Domain, i: Places, j: Places) -> Floats32:
     """Share of the numbers in the titles of each candidate that only one page has, 0 to 1; 0 if neither has one."""
     a, b = ([np.intersect1d(one.title, one.numbers) for one in side] for side in (domain.a, domain.b))
-    numbers = np.unique(np.concatenate([np.zeros(0, dtype=np.uint32), *a, *b]))
-    shared = row_products(incidence(a, numbers), incidence(b, numbers), i, j)
-    union = np.array([len(one) for one in a])[i] + np.array([len(one) for one in b])[j] - shared
-    return np.asarray(1 - np.where(union > 0, shared / np.maximum(union, 1), 1), dtype=np.float32)
+    return np.asarray(1 - np.nan_to_num(overlaps(a, b, i, j), nan=1), dtype=np.float32)
 
 
 def _renumbered(domain: Domain, i: Places, j: Places) -> Floats32:

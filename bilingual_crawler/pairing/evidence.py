@@ -65,7 +65,7 @@ class CandidateEvidence:
         self._urls = urls
         self._found: dict[tuple[int, int], UrlEvidence] = url_evidence(domain) if urls else {}
         self._pages = Editions.from_evidence(domain, self._found, with_copies=True)
-        self._structure = StructureEvidence(domain) if STRUCTURE_FEATURES[0] in self._features else None
+        self._structure = StructureEvidence(domain, self._found) if STRUCTURE_FEATURES[0] in self._features else None
         self._spaces: dict[str, content.Space] = {}
         if encoder is not None and CONTENT_FEATURES[0] in self._features and domain.a and domain.b:
             spaces = content.document_space(domain, encoder), content.sentence_space(domain, encoder)

@@ -11,7 +11,7 @@ from rapidfuzz.process import cpdist
 
 from bilingual_crawler.pairing import candidates, sparse
 from bilingual_crawler.pairing.arrays import Floats, Floats32, Hashes, Mask, Places
-from bilingual_crawler.pairing.candidates import Editions
+from bilingual_crawler.pairing.candidates import Editions, Found
 from bilingual_crawler.pairing.copies import own_length
 from bilingual_crawler.pairing.corpus import Domain
 from bilingual_crawler.pairing.matching import greedy
@@ -76,10 +76,10 @@ class Side:
 class StructureEvidence:
     """Candidates of a domain and their features."""
 
-    def __init__(self, domain: Domain) -> None:
+    def __init__(self, domain: Domain, claimed: Found) -> None:
         self.domain = domain
         redirects = candidates.hashed_redirects(domain)
-        both = _comparable(domain)
+        both = _comparable(domain, claimed)
         self.a, self.b = (Side(domain, profiles, redirects) for profiles in both)
         tokens = {name: [list(map(of, side)) for side in both] for name, of in candidates.CHANNELS.items()}
         self.channels = {name: candidates.channel_of(*sides) for name, sides in tokens.items()}
@@ -119,11 +119,12 @@ class StructureEvidence:
         return {name: columns[name].astype(np.float32) for name in STRUCTURE_FEATURES}
 
 
-def _comparable(domain: Domain) -> Sequence[Sequence[Profile]]:
-    """The profiles of both sides, without what counts sections if an edition that the site claims counts otherwise."""
-    claimed = [(domain.a[i].counts, domain.b[j].counts) for i, j in candidates.url_evidence(domain)]
-    alike = [len(np.intersect1d(a, b)) / len(np.union1d(a, b)) for a, b in claimed if len(a) and len(b)]
-    if not alike or np.mean(alike) >= COUNTED_ALIKE:
+def _comparable(domain: Domain, claimed: Found) -> Sequence[Sequence[Profile]]:
+    """The profiles of both sides, without what counts sections if pages that the site has *claimed* count otherwise."""
+    a, b = ([profile.counts for profile in side] for side in (domain.a, domain.b))
+    counted = [(i, j) for i, j in claimed if len(a[i]) and len(b[j])]
+    alike = candidates.overlaps(a, b, *np.array(counted, dtype=np.intp).reshape(-1, 2).T)
+    if not counted or alike.mean() >= COUNTED_ALIKE:
         return domain.a, domain.b
     return [[profile.without_counts() for profile in side] for side in (domain.a, domain.b)]
 
