@@ -118,6 +118,14 @@ def test_of_near_duplicates_one_is_paired_and_others_with_what_the_site_says() -
     assert sorted(alignment.unpaired.values()) == ["copy", "copy"]
 
 
+def test_of_copies_the_one_under_an_address_of_its_language_is_paired() -> None:
+    spanish = f"{HOST}/es/a"
+    texts = {"/de/a": (*ENGLISH, "It is old."), "/en/a": ENGLISH, "/fr/a": (*ENGLISH, "It is old.")}
+    pages = {HOST + path: html(text * 6, alternate("es", spanish)) for path, text in texts.items()}
+    alignment = aligned(corpus(pages | {spanish: html(SPANISH * 6)}))
+    assert pairs(alignment) == {("/en/a", "/es/a")}
+
+
 def test_copies_that_name_their_document_are_left_out_and_what_they_announce_counts() -> None:
     about, copy, spanish = f"{HOST}/about", f"{HOST}/node/7", f"{HOST}/quienes-somos"
     canonical = f'<link rel="canonical" href="{about}">'

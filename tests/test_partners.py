@@ -9,9 +9,9 @@ import pytest
 from support.texts import MODELS, corpus, only_domain
 
 from bilingual_crawler.pairing.align import align
-from bilingual_crawler.pairing.convention import SITE_FEATURES, contradictions, site_columns
+from bilingual_crawler.pairing.convention import SITE_FEATURES, contradictions, site_columns, without_renumbered
 from bilingual_crawler.pairing.corpus import Corpus
-from bilingual_crawler.pairing.evidence import PairClassifier, load_judge
+from bilingual_crawler.pairing.evidence import CandidateEvidence, PairClassifier, load_judge
 from bilingual_crawler.pairing.methods import make_method
 from bilingual_crawler.pairing.model import Alignment
 from bilingual_crawler.pairing.sentences import BitextReader, doubtful
@@ -99,6 +99,17 @@ def test_pages_with_other_numbers_are_no_pairs_and_a_user_may_raise_the_threshol
     assert not pairs_of(alignment) - RIGHT
     assert all(0.5 <= pair.score <= 1 for pair in alignment.pairs)
     assert pairs_of(aligned(pages, 1.0)) == set()
+
+
+@pytest.mark.parametrize(("moved", "kept"), [(3, 0), (0, 20)])
+def test_equal_addresses_are_no_claims_where_each_language_numbers_its_pages_otherwise(moved: int, kept: int) -> None:
+    pages = {f"/en/node{n}": indicator("eng", n) for n in range(20)}
+    pages |= {f"/es/node{n + moved}": indicator("spa", n) for n in range(20)}
+    proposed = CandidateEvidence(only_domain(on_site(pages)), "structure", urls=True).candidates()
+    held = PairClassifier(MODELS, "structure").log_odds(proposed.columns)
+    columns = without_renumbered(held, proposed.columns, proposed.a, proposed.b)
+    assert columns["key"].sum() == kept
+    assert pairs_of(aligned(pages)) <= {(f"/en/node{n}", f"/es/node{n + moved}") for n in range(20)}
 
 
 def test_where_nothing_is_translated_nothing_is_paired() -> None:

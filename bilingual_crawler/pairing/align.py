@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from bilingual_crawler.items import Pair
+from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
@@ -17,12 +18,13 @@ from bilingual_crawler.pairing.candidates import Editions, url_evidence
 from bilingual_crawler.pairing.copies import own_length
 from bilingual_crawler.pairing.corpus import Corpus, Domain
 from bilingual_crawler.pairing.inputs import Inputs
-from bilingual_crawler.pairing.matching import greedy
+from bilingual_crawler.pairing.matching import greedy, highest
 from bilingual_crawler.pairing.methods import Candidates, Method
 from bilingual_crawler.pairing.model import LABELLED, Alignment, Nearest, Profile, as_in, read_pairs, read_unpaired
 from bilingual_crawler.pairing.reading import OTHER_LANGUAGE, PackedDocument, read_pages
 from bilingual_crawler.pairing.resemblance import SHORTEST
 from bilingual_crawler.storage.records import PAIRS, UNPAIRED
+from bilingual_crawler.urls.marks import marked_language
 
 NEARLY_BEST = 0.1
 """Distance to the best score of near-duplicates, 0 to 1, within which an article is preferred to a list."""
@@ -131,11 +133,15 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
     # the title of an article is a line of its own text
     headed = _of_both(domain, candidates, lambda one: float(one.headings[domain.main[one.url]].any()))
     given = np.flatnonzero(np.array(candidates.names, dtype=object) == LABELLED)
-    order = np.lexsort((-lengths, -candidates.scores, -headed))
+    # the address of a third language may show a page that is not translated yet
+    foreign = _of_both(domain, candidates, lambda one: float(_is_of_third(one.url, domain.pair)))
+    order = np.lexsort((-lengths, -candidates.scores, -headed, foreign))
     a, b = group_a[candidates.a], group_b[candidates.b]
     free = order[~(np.isin(a, a[given]) | np.isin(b, b[given]))[order]]
-    scores = _best_first(a[free], b[free], candidates.scores[free], candidates.threshold)
-    chosen = np.concatenate((given, free[greedy(a[free], b[free], scores, candidates.threshold)]))
+    scores = candidates.scores.copy()
+    scores[free] = _best_first(a[free], b[free], scores[free], foreign[free], candidates.threshold)
+    candidates = replace(candidates, scores=scores)
+    chosen = np.concatenate((given, free[greedy(a[free], b[free], scores[free], candidates.threshold)]))
     chosen = _with_copies(chosen, domain, candidates, order)
     if editions == "all":
         page_of = Editions.from_evidence(domain, url_evidence(domain))
@@ -231,6 +237,12 @@ def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candida
     return replace(candidates, scores=scores), {url: reason for url, reason in reasons.items() if reason}
 
 
+def _is_of_third(url: str, pair: LanguagePair) -> bool:
+    """Whether the address *url* names a language outside *pair*."""
+    marked = marked_language(url)
+    return marked is not None and pair.side(marked) is None
+
+
 def _with_copies(chosen: Places, domain: Domain, candidates: Candidates, order: Places) -> Places:
     """Add to *chosen* the long near-duplicates of both documents of a pair that the site claims, best first."""
     said = order[np.isin(candidates.names, SAID)[order]]
@@ -244,16 +256,19 @@ def _with_copies(chosen: Places, domain: Domain, candidates: Candidates, order: 
     return np.concatenate((chosen, added))
 
 
-def _best_first(a: Places, b: Places, scores: Floats, threshold: float) -> Floats:
-    """*scores* where of each two groups of near-duplicates, *a* and *b*, the first of the best has the best of all."""
-    best: dict[tuple[int, int], float] = {}
-    cells = list(zip(a.tolist(), b.tolist(), strict=True))
-    for cell, score in zip(cells, scores.tolist(), strict=True):
-        best[cell] = max(score, best.get(cell, 0.0))
+def _best_first(a: Places, b: Places, scores: Floats, foreign: Floats, threshold: float) -> Floats:
+    """*scores* where of each two groups of near-duplicates, *a* and *b*, the first of the best has the best of all.
+
+    The best are among the least *foreign* ones, by the number of their addresses that name a third language.
+    """
+    _, cells = np.unique(a * (b.max(initial=0) + 1) + b, return_inverse=True)
+    fits = scores >= threshold
+    top = highest(scores, cells)
+    fits &= foreign == -highest(np.where(fits, -foreign, -np.inf), cells)[cells]
+    fits &= scores >= highest(np.where(fits, scores, -np.inf), cells)[cells] - NEARLY_BEST
+    cell, first = np.unique(cells[fits], return_index=True)
     raised = scores.copy()
-    for k, cell in enumerate(cells):
-        if cell in best and scores[k] >= max(threshold, best[cell] - NEARLY_BEST):
-            raised[k] = best.pop(cell)
+    raised[np.flatnonzero(fits)[first]] = top[cell]
     return raised
 
 

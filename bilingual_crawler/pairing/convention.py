@@ -8,7 +8,7 @@ import numpy as np
 from bilingual_crawler.pairing.arrays import Columns, Floats, Floats32, Mask, Places
 from bilingual_crawler.pairing.candidates import Editions, Found, overlaps
 from bilingual_crawler.pairing.corpus import Domain
-from bilingual_crawler.pairing.matching import lead
+from bilingual_crawler.pairing.matching import highest, lead
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees
 from bilingual_crawler.scoring.linear import logit
 
@@ -29,6 +29,9 @@ CONTRADICTED = -5.0
 CONVINCING = 2.0  # minimum log-odds by content of a pair that refutes what a site claims of its documents
 LISTED = 0.5  # minimum similarity of what they link to, 0 to 1
 MARGIN = 4.0  # how far above the claimed pair they are
+BETTER = 2.0  # difference in log-odds by content of a candidate that is better for both documents than the claimed one
+RENUMBERED = 0.3  # minimum share of such claims by equal addresses on a site that numbers its pages otherwise
+MIN_RENUMBERED = 3  # and their minimum number
 MAX_HELD, MAX_HELD_LEAD = 8.0, 6.0  # clipping bounds of log-odds
 NO_RIVAL = -12.0  # log-odds in place of a missing rival
 MIN_WRONG_CANDIDATES = 3  # minimum wrong candidates of sure pairs for the conventions of a site
@@ -79,7 +82,7 @@ def _differing(domain: Domain, i: Places, j: Places) -> Floats32:
 
 def _renumbered(domain: Domain, i: Places, j: Places) -> Floats32:
     """1 where only some of several numbers in addresses differ: ``/12-4-1``, ``/12-5-1``; a single one may be an id."""
-    keys = np.array([profile.key for profile in (*domain.a, *domain.b)], dtype=object)
+    keys = np.array([profile.key.partition("/")[2] for profile in (*domain.a, *domain.b)], dtype=object)
     shapes = np.array([_NUMBER.sub("#", key) for key in keys], dtype=object)
     several = np.array([shape.count("#") > 1 for shape in shapes], dtype=bool)
     k = len(domain.a) + j
@@ -105,7 +108,7 @@ def site_columns(
     unsaid = ~said
     sure = said & (columns["outvoted"] == 0)
     known_wrong = _usual_wrong(held, sure, i, j, alike_a, alike_b)
-    mutual = (held >= _best(held, i)[i]) & (held >= _best(held, j)[j])
+    mutual = (held >= highest(held, i)[i]) & (held >= highest(held, j)[j])
     likely = (unsaid & mutual & (held > 0)).sum()
     smaller = max(1, min(map(len, alike)))
     clipped = held.clip(-MAX_HELD, MAX_HELD)
@@ -158,6 +161,20 @@ def disbelieving(columns: Columns, i: Places, j: Places, wrong: Places) -> dict[
     return found
 
 
+def without_renumbered(held: Floats, columns: dict[str, Floats32], i: Places, j: Places) -> dict[str, Floats32]:
+    """*columns* without claims by addresses alone, if the site numbers its pages otherwise in each language.
+
+    It does if content finds a better partner for both documents of many of these claims, by :data:`BETTER`.
+    """
+    claimed = (columns["key"] > 0) & (columns["hreflang"] + columns["one_sided"] + columns["switcher"] == 0)
+    others = np.where(columns["key"] > 0, -np.inf, held)
+    better = np.minimum(highest(others, i)[i], highest(others, j)[j]) > held + BETTER
+    if better[claimed].sum() < max(MIN_RENUMBERED, RENUMBERED * claimed.sum()):
+        return columns
+    found = disbelieving(columns, i, j, np.flatnonzero(claimed))
+    return found | {"url_numbers": np.zeros_like(found["url_numbers"])}
+
+
 def beside(chosen: Places | Mask, i: Places, j: Places) -> Mask:
     """Which candidates *i*, *j* share a document with one of the *chosen*."""
     return np.isin(i, i[chosen]) | np.isin(j, j[chosen])
@@ -165,14 +182,14 @@ def beside(chosen: Places | Mask, i: Places, j: Places) -> Mask:
 
 def convincing(held: Floats, columns: Columns, i: Places, j: Places) -> Mask:
     """Which candidates are best of both documents by content, link to pairs, and have no other mark."""
-    best = (held >= _best(held, i)[i]) & (held >= _best(held, j)[j]) & (held >= CONVINCING)
+    best = (held >= highest(held, i)[i]) & (held >= highest(held, j)[j]) & (held >= CONVINCING)
     return np.asarray(best & (columns["outlinks"] >= LISTED) & (columns["marked_otherwise"] == 0))
 
 
 def outshone(held: Floats, best: Mask, i: Places, j: Places) -> Mask:
     """Which candidates that content does not support share a document with one of the *best*, by :data:`MARGIN`."""
     values = np.where(best, held, -np.inf)
-    margin = np.maximum(_best(values, i)[i], _best(values, j)[j]) - held
+    margin = np.maximum(highest(values, i)[i], highest(values, j)[j]) - held
     return np.asarray((held < CONFIRMED_BY_CONTENT) & (margin >= MARGIN))
 
 
@@ -191,13 +208,6 @@ def _log_odds(share: Floats | float) -> Floats:
     return np.asarray(logit(np.clip(share, SELDOM, 1 - SELDOM)))
 
 
-def _best(values: Floats, places: Places) -> Floats:
-    """The highest value of each document, by place; -inf without one."""
-    best = np.full(places.max(initial=-1) + 1, -np.inf)
-    np.maximum.at(best, places, values)
-    return best
-
-
 def _usual_wrong(held: Floats, said: Mask, i: Places, j: Places, alike_a: Places, alike_b: Places) -> Floats | None:
     """Share of best wrong candidates of surely paired documents that are as good as each candidate; None if few."""
     wrong = []
@@ -205,7 +215,7 @@ def _usual_wrong(held: Floats, said: Mask, i: Places, j: Places, alike_a: Places
         width = others.max(initial=0) + 1
         partnered = np.isin(places, places[said])
         other = partnered & ~np.isin(places * width + others, (places * width + others)[said])
-        best = _best(held[other], places[other])
+        best = highest(held[other], places[other])
         wrong.append(best[np.isfinite(best)])
     known = np.sort(np.concatenate(wrong))
     if len(known) < MIN_WRONG_CANDIDATES:

@@ -39,6 +39,13 @@ def greedy(a: Places, b: Places, scores: Floats, threshold: float = 0.0) -> Plac
     return np.array(chosen, dtype=np.intp)
 
 
+def highest(values: Floats, places: Places) -> Floats:
+    """Return the highest of *values* of each place, by *places* of ``(candidates,)``; -inf without one."""
+    best = np.full(places.max(initial=-1) + 1, -np.inf)
+    np.maximum.at(best, places, values)
+    return best
+
+
 def lead(scores: Floats, places: Places, pages: Places) -> Floats:
     """Return how far each candidate is ahead of its best rival for the same document; its score without a rival.
 
@@ -46,8 +53,7 @@ def lead(scores: Floats, places: Places, pages: Places) -> Floats:
     """
     if not len(scores):
         return np.zeros(0)
-    best, second = np.full(places.max() + 1, -np.inf), np.zeros(places.max() + 1)
-    np.maximum.at(best, places, scores)
+    best, second = highest(scores, places), np.zeros(places.max() + 1)
     page = np.full(len(best), -1)
     first = np.flatnonzero(scores == best[places])[::-1]
     page[places[first]] = pages[first]

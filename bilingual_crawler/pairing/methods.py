@@ -249,8 +249,8 @@ class AutoMethod:
         if not (domain.a and domain.b):
             # without scipy and onnxruntime, which take longer than the crawl of a page
             return Candidates(*NO_PAIRS, np.zeros(0), [], self._threshold)
-        proposed = CandidateEvidence(domain, "structure", urls=True).candidates()
-        candidates = self._site(domain, proposed, self._structure.log_odds(proposed.columns))
+        proposed, held = _believed(CandidateEvidence(domain, "structure", urls=True).candidates(), self._structure)
+        candidates = self._site(domain, proposed, held)
         smaller = min(len(domain.a), len(domain.b))
         html = any(profile.tags for profile in (*domain.a, *domain.b))
         chosen = greedy(candidates.a, candidates.b, candidates.scores)
@@ -265,9 +265,16 @@ class AutoMethod:
         if mistakes > allowed and (not html or (silent and self._load_encoder)):
             encoder = self._load_encoder and self._load_encoder()
             evidence = CandidateEvidence(domain, "thorough", encoder, urls=True)
-            proposed = evidence.candidates(candidates.pairs(candidates.threshold))
-            candidates = self._site(domain, proposed, self._thorough.log_odds(proposed.columns), encoder)
+            again = evidence.candidates(candidates.pairs(candidates.threshold))
+            candidates = self._site(domain, *_believed(again, self._thorough), encoder)
         return self._site.read(domain, candidates, encoder)
+
+
+def _believed(proposed: Proposals, classifier: PairClassifier) -> tuple[Proposals, Floats]:
+    """The *proposed* candidates, without claims by addresses that number pages otherwise, and log-odds by content."""
+    held = classifier.log_odds(proposed.columns)
+    columns = convention.without_renumbered(held, proposed.columns, proposed.a, proposed.b)
+    return replace(proposed, columns=columns), held
 
 
 def make_method(
