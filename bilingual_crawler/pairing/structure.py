@@ -78,6 +78,7 @@ class StructureEvidence:
 
     def __init__(self, domain: Domain, claimed: Found) -> None:
         self.domain = domain
+        self._claimed = {places for places, evidence in claimed.items() if not evidence.refused}
         redirects = candidates.hashed_redirects(domain)
         both = _comparable(domain, claimed)
         self.a, self.b = (Side(domain, profiles, redirects) for profiles in both)
@@ -95,7 +96,9 @@ class StructureEvidence:
         quality = {f"{name}_a": values[i] for name, values in a.quality.items()}
         quality |= {f"{name}_b": values[j] for name, values in b.quality.items()}
         whole = np.sum([np.nan_to_num(column, nan=0.5) for column in quality.values()], axis=0)
-        pairs = greedy(i, j, np.nansum(list(similar.values()), axis=0) + whole)
+        # a claim is worth as much as equal words
+        claimed = np.array([places in self._claimed for places in zip(i.tolist(), j.tolist(), strict=True)], dtype=float)
+        pairs = greedy(i, j, np.nansum(list(similar.values()), axis=0) + whole + claimed)
         linked = _link_channels(a, b, i[pairs], j[pairs])
         columns = similar | {name: channel.cosine(i, j) for name, channel in linked.items()}
         columns["total"] = np.nansum(list(columns.values()), axis=0) + whole
