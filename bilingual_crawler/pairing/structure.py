@@ -97,8 +97,8 @@ class StructureEvidence:
         quality |= {f"{name}_b": values[j] for name, values in b.quality.items()}
         whole = np.sum([np.nan_to_num(column, nan=0.5) for column in quality.values()], axis=0)
         # a claim is worth as much as equal words
-        claimed = np.array([places in self._claimed for places in zip(i.tolist(), j.tolist(), strict=True)], dtype=float)
-        pairs = greedy(i, j, np.nansum(list(similar.values()), axis=0) + whole + claimed)
+        said = [float(places in self._claimed) for places in zip(i.tolist(), j.tolist(), strict=True)]
+        pairs = greedy(i, j, np.nansum(list(similar.values()), axis=0) + whole + said)
         linked = _link_channels(a, b, i[pairs], j[pairs])
         columns = similar | {name: channel.cosine(i, j) for name, channel in linked.items()}
         columns["total"] = np.nansum(list(columns.values()), axis=0) + whole
