@@ -74,10 +74,8 @@ def gain(*without: str, bridges: bool = True, **weights: Any) -> Callable[[Langu
     return lambda pair: Gain(pair, bridges=bridges, weights=given, without=without)
 
 
-SURE = 0.98
-"""Belief in a language that is known."""
-ALWAYS = 1e300
-"""Weight of a prior that no count changes."""
+SURE = 0.98  # belief in a language that is known
+ALWAYS = 1e300  # weight of a prior that no count changes
 UNTEACHABLE = {
     **dict.fromkeys(
         (

@@ -88,8 +88,7 @@ PAPERS = ("WMT16 URL baseline", "PTI", "PTI, similarity .2", "PPLocator")
 PAPERS_WITH_ENCODER = ("DDE, adapted: 512 tokens, our encoder", "SAE, adapted: our encoder")
 """The paper has LASER, which reads texts of any length."""
 WHOLE = "whole"
-NEARLY_EQUAL = 0.95
-"""Similarity of two texts, by edit distance, from which one stands for the other."""
+NEARLY_EQUAL = 0.95  # similarity of two texts, by edit distance, from which one stands for the other
 TRAPS = "traps.tsv"
 """Tasks of sites that look translated and are not."""
 

@@ -34,14 +34,10 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.corpus import Domain
     from bilingual_crawler.pairing.model import Profile
 
-MOST_TOKENS = 512
-"""Tokens that a sentence encoder reads of a text."""
-LIKE = 0.85
-"""PPLocator: similarity of URLs from which a pair is a candidate (Vieira and Moreira 2012, section 3.1)."""
-SAME_WORDS = 0.9
-"""PTI: similarity of contents from which a candidate is accepted, as published."""
-SOME_WORDS = 0.2
-"""The same for free word lists, which know few of the words of a page and fewer of their forms."""
+MOST_TOKENS = 512  # tokens that a sentence encoder reads of a text
+LIKE = 0.85  # PPLocator: similarity of URLs from which a pair is a candidate (Vieira and Moreira 2012, section 3.1)
+SAME_WORDS = 0.9  # PTI: similarity of contents from which a candidate is accepted, as published
+SOME_WORDS = 0.2  # the same for free word lists, which know few of the words of a page and fewer of their forms
 
 
 class WmtBaseline:

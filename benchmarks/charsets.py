@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SIZES = (300, 3000)
-PAGES = 6
-"""Pages of a size and an encoding."""
+PAGES = 6  # pages of a size and an encoding
 ENCODINGS = {
     "ara": "cp1256 iso8859_6", "bel": "cp1251", "bos": "cp1250", "bul": "cp1251 iso8859_5", "cat": "cp1252",
     "ces": "cp1250 iso8859_2", "cym": "iso8859_14", "dan": "cp1252", "deu": "cp1252", "ell": "cp1253 iso8859_7",

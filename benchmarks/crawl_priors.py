@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 Cases: TypeAlias = "tuple[float, float]"
 """In which evidence was right on a site, and in which it was wrong."""
-MOST = 10.0
-"""Cases of a task that count."""
-PRIOR = 10.0
-"""Cases that count as much as the weight that is set."""
+MOST = 10.0  # cases of a task that count
+PRIOR = 10.0  # cases that count as much as the weight that is set
 COUNTERS = {
     "hreflang": "_right",
     "switchers": "_right",

@@ -36,12 +36,10 @@ from bilingual_crawler.storage.records import read_tsv
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-AT = (300, 600, 1200)
-"""Downloads at which sites are counted."""
+AT = (300, 600, 1200)  # downloads at which sites are counted
 SEEDS = {"eurosis": 10, "real": 50}
 """Sites that a crawl starts from, drawn among those with links."""
-BILINGUAL_SEEDS = 0.3
-"""Share of the seeds that are bilingual: without one, the paper's policies follow no link at all."""
+BILINGUAL_SEEDS = 0.3  # share of the seeds that are bilingual: without one, the paper's policies follow no link at all
 KNOWN_BACKLINKS = 0.7
 RESTRICTED = ", topic"
 """Ends the name of a policy that is restricted to the topic."""

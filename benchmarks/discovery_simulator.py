@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.discovery.policies import SiteOrder
     from bilingual_crawler.languages.codes import LanguagePair
 
-DOWNLOADS = (0, 1, 1, 2, 3)
-"""Pages that are downloaded to refuse a site, each as often; one confirms a bilingual site."""
-INSIDE = 5
-"""Pages of a site to which its home page links, beside a page of links."""
+DOWNLOADS = (0, 1, 1, 2, 3)  # pages that are downloaded to refuse a site, each as often; one confirms a bilingual site
+INSIDE = 5  # pages of a site to which its home page links, beside a page of links
 _OUTLINE = PageJob(b"<p>", "text/html", "http://example.org/").run().outline
 
 

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.model import Profile
 
 OTHER_LINES, OTHER_WORDS = 0.15, 0.04
-MOST_PAIRS = 100
-"""Gold pairs of a task; larger tasks are left out."""
+MOST_PAIRS = 100  # gold pairs of a task; larger tasks are left out
 
 
 def second_edition(profile: Profile, random: np.random.Generator) -> Profile:

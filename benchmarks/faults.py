@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterator
 
-PAGES = 60
-"""Pages of each language."""
+PAGES = 60  # pages of each language
 IN_FLIGHT = 4
 FAULTS_IN_A_CRAWL = 6
 

@@ -31,8 +31,7 @@ from bilingual_crawler.pages.outline import Outline
 from bilingual_crawler.policies.gain import Gain
 
 LINKS = 40
-NEW = 8
-"""Links of a page to URLs that were not known before."""
+NEW = 8  # links of a page to URLs that were not known before
 LINES = 16
 SIDES = {"en": "eng", "is": "isl"}
 

@@ -135,8 +135,7 @@ MADE = {
     "pdf": Replay("eng-spa", made(write_pdfs), settings=("BILINGUAL_DOCUMENTS=html,pdf",)),
     "discovery": Replay("eng-spa", made(write_web), spider="discovery", arguments=("then=crawl",)),
 }
-REPLAYS = (FROZEN if SITES.is_dir() else {}) | MADE
-"""Name -> crawl."""
+REPLAYS = (FROZEN if SITES.is_dir() else {}) | MADE  # name -> crawl
 
 
 def crawl(replay: Replay, folder: Path) -> Lines:

@@ -45,8 +45,7 @@ COUNTRIES = {
     "Portugal": ("pt", "por"),
 }
 """Country -> top-level domain and language."""
-HUB = 10
-"""Links to other sites from which on a site has them on a page of their own."""
+HUB = 10  # links to other sites from which on a site has them on a page of their own
 
 
 @dataclass

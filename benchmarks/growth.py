@@ -49,8 +49,7 @@ if TYPE_CHECKING:
 LINKS = 5000
 LENGTH = 1900
 BATCH = 500
-SECONDS = 60
-"""Seconds in which a worker learns the facts of a site that it has taken over."""
+SECONDS = 60  # seconds in which a worker learns the facts of a site that it has taken over
 QUIET = ("LOG_LEVEL=ERROR", "BILINGUAL_ALIGN=", "BILINGUAL_STALE_PAGES=0")
 
 

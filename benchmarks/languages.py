@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 SIZES = (60, 300)
 PAGE = 3000
-MOST = 100
-"""Pieces of a size that are read of a language."""
+MOST = 100  # pieces of a size that are read of a language
 WRONG = "ast"
 """A language that no detector of the table knows, as a wrong declaration."""
 MISLABELLED = {"ckb": "the text is in Kurmanji"}

@@ -68,8 +68,7 @@ TEMPLATES = {
 }
 KINDS = ("doc", "mixed", "fallback")
 """Pages whose body is known; ``list`` is reported apart."""
-LONG = 25
-"""Letters and digits from which a line counts as right in other lines."""
+LONG = 25  # letters and digits from which a line counts as right in other lines
 
 _INLINE = frozenset(
     {

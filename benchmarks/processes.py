@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _PR_SET_CHILD_SUBREAPER = 36
-_BETWEEN = 0.1
-"""Seconds between two looks at the memory."""
+_BETWEEN = 0.1  # seconds between two looks at the memory
 
 
 class Taken(NamedTuple):

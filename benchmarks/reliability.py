@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.harvest.sites import Tally
 
-BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
-"""Limits of the bins of the score: narrow where most scores are."""
+BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)  # limits of the bins of the score: narrow where most scores are
 _COLUMNS = 4
 _METHOD_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 

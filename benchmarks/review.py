@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 
     Labels = Mapping[tuple[str, str], bool]
 
-COUNTS = (0, 25, 50, 100)
-"""Labels."""
+COUNTS = (0, 25, 50, 100)  # labels
 
 
 class ScoredOnce:

@@ -43,15 +43,11 @@ if TYPE_CHECKING:
 
 LACKING = ("mlt", "fin", "ukr", "por")
 """A site is asked for the first of these languages that it lacks."""
-ENOUGH = 1500
-"""Downloads after which a site that is asked for a pair that it lacks is given up in any case."""
+ENOUGH = 1500  # downloads after which a site that is asked for a pair that it lacks is given up in any case
 FOLDS = 8
-PENALTY = 0.003
-"""Of the squared weights, against the squared errors of one task."""
-FIRST = 10
-"""Downloads before the first moment of a crawl that the fit uses."""
-STEP = 1.03
-"""The moments lie this factor apart."""
+PENALTY = 0.003  # of the squared weights, against the squared errors of one task
+FIRST = 10  # downloads before the first moment of a crawl that the fit uses
+STEP = 1.03  # the moments lie this factor apart
 
 
 @dataclass(frozen=True)

@@ -49,10 +49,8 @@ SHARES = (
 )
 """How often URLs of pages in the first language, in the second, in neither are in each step: training sites with slugs,
 drawn towards even shares."""
-BOUNDS = (0.9, 0.65, 0.35, 0.1)
-"""Between the steps: share of the first language in what the model gives to both."""
-UNKNOWN = 0.2
-"""Less than this for both languages is the last step."""
+BOUNDS = (0.9, 0.65, 0.35, 0.1)  # between the steps: share of the first language in what the model gives to both
+UNKNOWN = 0.2  # less than this for both languages is the last step
 
 
 @cache

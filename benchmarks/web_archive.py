@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.harvest.sites import Site
     from bilingual_crawler.languages.codes import LanguagePair
 
-MAX_PAGES = 25
-"""Pages of a frozen site that are served: its home page and the first that this links to."""
-MAX_SIZE = 200_000
-"""Characters of a page that is served."""
+MAX_PAGES = 25  # pages of a frozen site that are served: its home page and the first that this links to
+MAX_SIZE = 200_000  # characters of a page that is served
 
 
 class _Pattern:

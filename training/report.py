@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
     from training.parallelness.evaluation import LabelledPair
 
-LEAST = 30
-"""Fewest URLs of a language, or pairs of a kind or of two languages, that are shown separately."""
+LEAST = 30  # fewest URLs of a language, or pairs of a kind or of two languages, that are shown separately
 CONFUSED = 0.1
 BINS = 10
 

@@ -50,14 +50,10 @@ if TYPE_CHECKING:
     from bilingual_crawler.harvest.sites import Task
 
 SEED = 1
-MAX_PAIRS = 24
-"""Document pairs of a task that are read."""
-MAX_SENTENCES = 50
-"""Sentences of a document that are read."""
-SMALL_SITE = 3
-"""Document pairs of a site with a lexicon of its own."""
-SURE = 0.8
-"""Least score of an aligned pair that counts as right; others count neither way."""
+MAX_PAIRS = 24  # document pairs of a task that are read
+MAX_SENTENCES = 50  # sentences of a document that are read
+SMALL_SITE = 3  # document pairs of a site with a lexicon of its own
+SURE = 0.8  # least score of an aligned pair that counts as right; others count neither way
 BINS = 10
 FOLDS = 10
 

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
     from training.parallelness.evaluation import PairScorer
 
-NEAR = 0.95
-"""Least similarity of two texts that count as one document."""
+NEAR = 0.95  # least similarity of two texts that count as one document
 THRESHOLD = 0.5
 BATCH = 4096
 

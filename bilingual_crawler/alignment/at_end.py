@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 STOP_CHECK_SECONDS = 0.2
-MOMENT = 5.0
-"""Seconds of aligning before the remaining time is estimated."""
+MOMENT = 5.0  # seconds of aligning before the remaining time is estimated
 MAX_DOCUMENTS, MAX_CHARACTERS = 1_000, 8_000_000
 """Of the largest crawl that is small: its alignment is a matter of seconds and 100 MB, and takes no process of its own,
 which would start for .6 s and 100 MB."""

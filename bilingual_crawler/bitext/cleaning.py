@@ -34,8 +34,7 @@ REASONS = {
 """Reasons why a sentence pair is dropped, and what they mean to a reader."""
 
 MIN_QUALITY = 0.5
-MAX_RATIO = 3.0
-"""Maximum ratio of the lengths in characters, beyond `SLACK` characters; wide characters count twice."""
+MAX_RATIO = 3.0  # maximum ratio of the lengths in characters, beyond `SLACK` characters; wide characters count twice
 SLACK = 15
 MAX_CHARACTERS = 2000
 MIN_LETTERS = 2
@@ -43,8 +42,7 @@ LEGIBLE, CERTAIN = 40, 120
 """Minimum characters of a sentence in the language of the other side, and in a third one, for this to be noticed."""
 COPIED, UNTRANSLATED_SIDE = 0.9, 0.5
 """Share of the words of both sides that are the same in a copy, and in a side in the language of the other side."""
-MIN_COPIED = 5
-"""Words of both sides from which a copy may differ in some."""
+MIN_COPIED = 5  # words of both sides from which a copy may differ in some
 
 _BACK = re.compile(r"^\W{0,9}(?:<{1,2}\s+|[←⇐◀◄❮]\s*|‹(?!.*›)\s*)\w|^[↑⇑]|[↑⇑▲]$")
 _UP = re.compile(r"^▲|^«\s(?!.*»)")
@@ -56,21 +54,17 @@ _BRACKETS = re.compile(r"^\[\s.*\]$|^\[\w.*\s\]$")
 _SEPARATOR = re.compile(r"\s[|·•]\s")
 _TRAIL = re.compile(r"\s[›»❯]\s")
 """Between the steps of a breadcrumb trail. ``>`` is also in the paths of menus, which texts explain."""
-MIN_LINKS = 3
-"""Items of a list of links, or steps of a trail."""
+MIN_LINKS = 3  # items of a list of links, or steps of a trail
 MAX_LINK_WORDS = 4
 _BRACKETED = re.compile(r"\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]")
 TEMPLATE_SHARE, LABEL_SHARE = 0.3, 0.1
 """Share of the documents with a line that begins like one of the template; with a label, or what follows a number."""
-MIN_DOCUMENTS = 10
-"""The same as a number of documents."""
+MIN_DOCUMENTS = 10  # the same as a number of documents
 PROSE_SHARE = 0.25
 """The same part in the sentences of documents, by the documents with such lines, from which it is no template."""
 MIN_PROSE_WORDS = 4
-MIN_PROSE = 0.02
-"""Share of a document, by characters, that sentences have at least."""
-MAX_ITEM = 3
-"""Words of an item of a list that leads through the site."""
+MIN_PROSE = 0.02  # share of a document, by characters, that sentences have at least
+MAX_ITEM = 3  # words of an item of a list that leads through the site
 _LABEL = re.compile(r"[^\W\d_]+ ?[:：]")
 MAX_LINES = 500
 

@@ -17,13 +17,10 @@ from bilingual_crawler.pages.words import word_pattern
 from bilingual_crawler.storage.warc import text_key
 
 PERMUTATIONS = 64
-BAND = 4
-"""Values of a signature that must agree for two sentence pairs to be compared."""
-NEAR_DUPLICATE_SENTENCES = 0.8
-"""Estimated Jaccard similarity of the words and neighbouring words of both sides."""
+BAND = 4  # values of a signature that must agree for two sentence pairs to be compared
+NEAR_DUPLICATE_SENTENCES = 0.8  # estimated Jaccard similarity of the words and neighbouring words of both sides
 SEED = 1
-BATCH = 1000
-"""Sentence pairs whose signatures are computed or compared together."""
+BATCH = 1000  # sentence pairs whose signatures are computed or compared together
 MAX_WORDS = 200
 REASONS = ("", "duplicate", "near_duplicate", "repeated")
 _, DUPLICATE, NEAR_DUPLICATE, REPEATED = range(4)

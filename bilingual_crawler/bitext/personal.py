@@ -20,8 +20,7 @@ PLACEHOLDERS = {kind: f"__{kind.upper()}__" for kind in KINDS}
 """What stands for masked data: a word of its own for tokenisers, and the same in all languages."""
 
 MIN_DIGITS = 7
-MAX_SEARCHED = 10_000
-"""Characters of a sentence that are searched for the kinds of data in it."""
+MAX_SEARCHED = 10_000  # characters of a sentence that are searched for the kinds of data in it
 MAX_MASKED = 200_000
 """Characters of a document that are masked; the rest is left out, for telephone numbers take 20 µs a character."""
 

@@ -31,12 +31,9 @@ if TYPE_CHECKING:
     from bilingual_crawler.items import Pair
     from bilingual_crawler.pages.language import Detection
 
-TEACHERS = 1000
-"""Document pairs of a domain that teach the lexicon and the template."""
-MAX_SENTENCES = 500_000
-"""Sentences of a domain or group after which its next document pairs are not aligned."""
-MAX_TAUGHT = 50_000
-"""Sentences after which the next document pairs teach nothing."""
+TEACHERS = 1000  # document pairs of a domain that teach the lexicon and the template
+MAX_SENTENCES = 500_000  # sentences of a domain or group after which its next document pairs are not aligned
+MAX_TAUGHT = 50_000  # sentences after which the next document pairs teach nothing
 TELLING = 60
 """Characters from which a main text can tell that it is in another language: detectors agree on codes by chance."""
 

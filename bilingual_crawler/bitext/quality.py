@@ -37,15 +37,12 @@ WITH_ENCODER = LinearModel(0.413, {
 """Mean of the fits with and without the encoder, which knows some languages less well than those of the fit."""
 
 MAX_ODDS = 8.0
-AROUND = 2
-"""Beads before and after a bead that count as evidence."""
+AROUND = 2  # beads before and after a bead that count as evidence
 SPREAD, MAX_LENGTH = 0.2, 9.0
 """Unit, and maximum of the square, of the deviation of the length ratio."""
 MAX_NUMBERS = 2
-BLOCK = 8
-"""Beads whose words support each other."""
-KNOWN = 2
-"""Minimum beads outside a block that teach a word."""
+BLOCK = 8  # beads whose words support each other
+KNOWN = 2  # minimum beads outside a block that teach a word
 MIN_SUPPORT = 0.5
 """Log-odds of words for each bead of a block, from which more than place and length speaks for its beads."""
 MIN_FIT = 1.5

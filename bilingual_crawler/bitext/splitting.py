@@ -57,12 +57,9 @@ _ORDINALS = frozenset([
 """Languages that write ordinals with a dot."""
 _CAPITALISED = frozenset(["bar", "deu", "gsw", "ltz", "nds"])
 """Those of them that write nouns with a capital."""
-MAX_SYLLABLE = 4
-"""Characters of a part of an abbreviation with dots: "እ.ኤ.አ.", "พล.ต.อ."."""
-MAX_CLIPPED = 5
-"""Letters of an abbreviation before a number or a small letter: "bls. 12", "aprox. cem"."""
-MAX_FUNCTION_WORD = 4
-"""Letters of a function word in languages without a list."""
+MAX_SYLLABLE = 4  # characters of a part of an abbreviation with dots: "እ.ኤ.አ.", "พล.ต.อ."
+MAX_CLIPPED = 5  # letters of an abbreviation before a number or a small letter: "bls. 12", "aprox. cem".
+MAX_FUNCTION_WORD = 4  # letters of a function word in languages without a list
 _CLIPPED = re.compile(
     r"(?!.*[^rр][rр][^rрsс])[bcdfghjklmnpqrstvwxzđħłðþβγδζθκλμνξπρστφχψςбвгґджзклмнпрстфхцчшщљњћђџ\u0300-\u036f]+"
 )

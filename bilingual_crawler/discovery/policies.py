@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.scoring.models import LanguageModel
 
-MAX_WORD = 40
-"""Characters of a word; longer ones are cut into several."""
+MAX_WORD = 40  # characters of a word; longer ones are cut into several
 _WORD = re.compile(LETTERS)
 
 
@@ -220,20 +219,15 @@ class HopTarget:
         return {word for hop in self.hops for word in hop.words}
 
 
-RELEARN_AFTER = 20_000
-"""Pages between two learning iterations of ``cobfc`` (section 3.1)."""
-GAMMA = 0.5
-"""Discount of ``both`` for a bilingual site one hop further."""
+RELEARN_AFTER = 20_000  # pages between two learning iterations of ``cobfc`` (section 3.1)
+GAMMA = 0.5  # discount of ``both`` for a bilingual site one hop further
 RATE, BIAS = 0.1, -2.0
 """Step of the online learners, and what they assume at first: one site in eight is bilingual."""
 TRUST = 0.5
 """Exponent of the odds that ``both`` assumes: that a link is as good as the others of its page, and of an address."""
-NEUTRAL = 0.01
-"""Probability of the rarer language by the address of a site that speaks neither for nor against it."""
-MAX_HALVES = 14
-"""Steps in which the probability of a language counts, each a factor of the root of ten."""
-ON_TOPIC = 0.5
-"""Share of the mean likeness of the seeds to each other that makes a page one of their topic."""
+NEUTRAL = 0.01  # probability of the rarer language by the address of a site that speaks neither for nor against it
+MAX_HALVES = 14  # steps in which the probability of a language counts, each a factor of the root of ten
+ON_TOPIC = 0.5  # share of the mean likeness of the seeds to each other that makes a page one of their topic
 TOPIC_TEXT = 20_000
 
 

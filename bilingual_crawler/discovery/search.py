@@ -21,14 +21,10 @@ from bilingual_crawler.pages.model import Link, PageRecord
 from bilingual_crawler.policies.base import Policy, Scores
 from bilingual_crawler.urls.hosts import registered_domain, with_https
 
-INSPECTED = 3.0
-"""Priority of the pages of a site that is being judged: sooner than other sites."""
-CANDIDATE = 1.0
-"""Priority of a candidate beside its prior: sooner than links, which have 0 to 1."""
-MAX_LINKS_PAGES = 3
-"""Pages of a site that are visited only because they list links."""
-MAX_PASSED = 200
-"""Pages that link to a site without a verdict and are kept, the first ones."""
+INSPECTED = 3.0  # priority of the pages of a site that is being judged: sooner than other sites
+CANDIDATE = 1.0  # priority of a candidate beside its prior: sooner than links, which have 0 to 1
+MAX_LINKS_PAGES = 3  # pages of a site that are visited only because they list links
+MAX_PASSED = 200  # pages that link to a site without a verdict and are kept, the first ones
 _LISTS_LINKS = re.compile(
     r"(?<![^\W\d_])(web ?links?|links?|partners?|director(y|ies)|liens|partenaires|enlaces|socios|directorio|linkit"
     r"|kumppanit|partner|linkek|odkazy|verzeichnis|collegamenti|ligações|parceiros|loturak|estekak)(?![^\W\d_])",
@@ -52,8 +48,7 @@ class InspectedSite:
     verdict: Verdict | None = None
 
 
-MIN_TOPIC_SHARE = 0.02
-"""Minimum share of the words of a page, without stop words, that are words of its topic."""
+MIN_TOPIC_SHARE = 0.02  # minimum share of the words of a page, without stop words, that are words of its topic
 
 
 class Topic:

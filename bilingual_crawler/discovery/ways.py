@@ -22,8 +22,7 @@ logger = logging.getLogger(__name__)
 
 OWN_LINKS = "crawl"
 """The source of backlinks that is the crawl itself."""
-MAX_BACKLINKS = 50
-"""Ways back from one site, the heaviest ones."""
+MAX_BACKLINKS = 50  # ways back from one site, the heaviest ones
 
 
 class Sources:

@@ -9,8 +9,7 @@ from email.utils import parsedate_to_datetime
 
 from cachetools import LRUCache
 
-STRANGER_FAILURES = 3
-"""Failures in a row before a host that never answered is given up: mostly it no longer exists."""
+STRANGER_FAILURES = 3  # failures in a row before a host that never answered is given up: mostly it no longer exists
 _HOSTS = 100_000
 _MAX_DOUBLINGS = 60
 _OWN_SHORTAGES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN, errno.EADDRNOTAVAIL))

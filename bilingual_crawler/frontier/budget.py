@@ -14,21 +14,14 @@ from bilingual_crawler.urls.hosts import registered_domain
 
 MAX_BYTES = 500_000_000
 """Memory for the queued URLs of one linking site: half a million ordinary URLs, or 170,000 of 2,000 characters."""
-STORED = 350
-"""Bytes of a queued URL in memory beside its text."""
-KNOWN = 660
-"""Bytes of a queued URL in the policy ``gain``, for each pair of languages."""
-FAIR_TURN = 50
-"""Every so many turns the bandit serves the site that has waited longest."""
-EXPECTED = 0.025
-"""Prior document pairs per download: most sites have no pairs."""
-TRUST = 0.1
-"""Prior weight of :data:`EXPECTED`, in document pairs."""
-TRUST_IN_PROMISES = 30.0
-"""Prior weight of the priorities of a policy that promises pairs, in document pairs."""
+STORED = 350  # bytes of a queued URL in memory beside its text
+KNOWN = 660  # bytes of a queued URL in the policy ``gain``, for each pair of languages
+FAIR_TURN = 50  # every so many turns the bandit serves the site that has waited longest
+EXPECTED = 0.025  # prior document pairs per download: most sites have no pairs
+TRUST = 0.1  # prior weight of :data:`EXPECTED`, in document pairs
+TRUST_IN_PROMISES = 30.0  # prior weight of the priorities of a policy that promises pairs, in document pairs
 DECAY = 0.98
-MAX_FACTOR = 2.0
-"""Maximum factor of the prior of a site, and inverse of the minimum."""
+MAX_FACTOR = 2.0  # maximum factor of the prior of a site, and inverse of the minimum
 _ROOM = 64
 _SITE = np.dtype([(name, np.float64) for name in ("best", "turn", "factor", "paid", "expected")])
 """Priority of the best URL (NaN: no URL may be fetched), last turn, factor of the prior, pairs found and expected."""

@@ -20,8 +20,7 @@ from bilingual_crawler.storage.files import replacing, to_disk
 NAME = "checkpoint"
 DATA = "data.mdb"
 _WORD = struct.Struct("=Q")
-_TRANSACTION_AT = 144
-"""Offset of the transaction number in a meta page. LMDB has two meta pages and uses them in turn."""
+_TRANSACTION_AT = 144  # offset of the transaction number in a meta page. LMDB has two meta pages and uses them in turn.
 
 
 def boot() -> str:

@@ -8,14 +8,10 @@ from bilingual_crawler.urls.canonical import asked_language
 
 NEVER = float("-inf")
 """Priority of a URL that is known but must not be fetched."""
-AFTER_OTHERS = -1e9
-"""Priority of a URL without remaining tries, while its whole site may be down."""
-SUSPECT = -1e300
-"""Priority of a URL that was in flight when the process died: it is fetched last, and alone."""
-POISON = 1e300
-"""Priority of a URL that was in flight at two deaths: it is handed out at once, and refused."""
-FIXED = (SUSPECT, POISON)
-"""Priorities that only a death changes."""
+AFTER_OTHERS = -1e9  # priority of a URL without remaining tries, while its whole site may be down
+SUSPECT = -1e300  # priority of a URL that was in flight when the process died: it is fetched last, and alone
+POISON = 1e300  # priority of a URL that was in flight at two deaths: it is handed out at once, and refused
+FIXED = (SUSPECT, POISON)  # priorities that only a death changes
 
 
 class State(IntEnum):

@@ -10,8 +10,7 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 from bilingual_crawler.frontier.entry import Entry, Push, State
 
 Item = TypeVar("Item")
-MAX_RECONSIDERED = 32
-"""Maximum URLs of a call whose priority may fall before the next URL is handed out in any case."""
+MAX_RECONSIDERED = 32  # maximum URLs of a call whose priority may fall before the next URL is handed out in any case
 PAGE_BUDGET, SITE_BUDGET, UNTIL, BLOCKED = "page_budget", "site_budget", "until", "blocked"
 """Why queued URLs are not handed out: budget of the crawl or of a slot; as in :class:`SlotState`, LEFT and BLOCKED."""
 

@@ -27,8 +27,7 @@ from bilingual_crawler.frontier.entry import (
 )
 from bilingual_crawler.frontier.frontier import Head, StoreError, digest
 
-MAX_CHANGES = 10_000
-"""Maximum changes of a transaction, which bounds its pages in memory."""
+MAX_CHANGES = 10_000  # maximum changes of a transaction, which bounds its pages in memory
 _SIZE = 16
 _NONE = bytes(_SIZE)
 _ROOM = 4096

@@ -27,8 +27,7 @@ from bilingual_crawler.urls.hosts import registered_domain
 Offer = tuple[float, int, str]
 """Priority, negated, and discovery order of the best URL of a slot, and the slot."""
 
-SPARE_OFFERS = 1000
-"""Outdated offers, beyond the number of slots, at which the outdated ones are removed."""
+SPARE_OFFERS = 1000  # outdated offers, beyond the number of slots, at which the outdated ones are removed
 _ALL_SITES = ""
 _STATES = {UNTIL: SlotState.LEFT, BLOCKED: SlotState.BLOCKED}
 _SUSPECTS = "(suspects)"

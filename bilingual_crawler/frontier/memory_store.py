@@ -10,8 +10,7 @@ from bilingual_crawler.frontier.frontier import Head
 
 Item = tuple[float, int, str]
 """Priority, negated, and discovery order of a URL."""
-SPARE_ITEMS = 1000
-"""Maximum outdated items in the heap of a slot, beyond its number of queued URLs."""
+SPARE_ITEMS = 1000  # maximum outdated items in the heap of a slot, beyond its number of queued URLs
 
 
 class MemoryStore:

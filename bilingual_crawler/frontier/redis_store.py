@@ -38,8 +38,7 @@ _LATER_CLASSES = (
 """The codes for which the client has a class, and removes the code from the message."""
 _LOST = "LOST"  # code of `lua/common.lua`
 FORMAT = b"bilingual-frontier-redis 4"
-WORKER_SECONDS = 15.0
-"""Seconds without a heartbeat after which a worker counts as dead."""
+WORKER_SECONDS = 15.0  # seconds without a heartbeat after which a worker counts as dead
 _OUTCOMES = {"n": Push.NEW, "r": Push.RAISED, "i": Push.IGNORED}
 _BATCH = 500
 

@@ -25,12 +25,10 @@ from bilingual_crawler.frontier.frontier import (
 from bilingual_crawler.frontier.local import LocalFrontier
 
 HEARTBEAT_SECONDS = 0.5
-BUSY_SECONDS = 120.0
-"""Maximum seconds of the event loop for one page, before the heartbeat of the worker stops."""
+BUSY_SECONDS = 120.0  # maximum seconds of the event loop for one page, before the heartbeat of the worker stops
 LEAVE_SECONDS = 10.0
 """Seconds that a worker waits for the store when it stops, and at its end; after that its leases expire."""
-LEARNT_AT_ONCE = 1000
-"""Facts or queued URLs of a gained slot that the event loop learns in one step."""
+LEARNT_AT_ONCE = 1000  # facts or queued URLs of a gained slot that the event loop learns in one step
 
 Known = tuple["Sequence[tuple[str, bytes]]", "Sequence[str]"]
 """A part of the facts, or of the queued URLs, of a slot."""

@@ -103,10 +103,8 @@ def write_deciles(results: Sequence[Result], path: Path) -> None:
     path.write_text("".join(map(tsv_line, lines)), encoding="utf-8")
 
 
-DECILES = range(10, 101, 10)
-"""Percentages of the reachable pages after which the pairs found are reported."""
-SHARES = (50, 80, 90)
-"""Percentages of the gold pairs for which the downloads needed are reported."""
+DECILES = range(10, 101, 10)  # percentages of the reachable pages after which the pairs found are reported
+SHARES = (50, 80, 90)  # percentages of the gold pairs for which the downloads needed are reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,8 +282,7 @@ def worse_than(results: Sequence[Result], others: Sequence[Result]) -> float | N
 
 
 BASELINE = "bfs"
-ALL_FOUND = 0.98
-"""Share of the pairs of a task from which it counts as done."""
+ALL_FOUND = 0.98  # share of the pairs of a task from which it counts as done
 _COMPLETE = f"≥ {100 * ALL_FOUND:.0f} %"
 _PAGES_TO = f"{'/'.join(map(str, SHARES))} %"
 

@@ -220,11 +220,9 @@ def _write_urls(path: Path, urls: Sequence[str]) -> None:
     path.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
 
 
-PERCENT = 10
-"""A crawl ends after this part of the pages that can be reached."""
+PERCENT = 10  # a crawl ends after this part of the pages that can be reached
 _SHOWN = (1, 2, 5, PERCENT)
-_ROOM = 1.25
-"""Fetches per download: links also lead to pages that an archive does not hold."""
+_ROOM = 1.25  # fetches per download: links also lead to pages that an archive does not hold
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,10 +61,8 @@ class GoldPair:
     lang_b: str
 
 
-CERTAIN_SCORE = 0.9
-"""Score from which a false pair counts as one that claims to be certain."""
-MIN_PAIRS_OF_TASK = 5
-"""Gold pairs, or judged pairs, from which a task can be the worst one."""
+CERTAIN_SCORE = 0.9  # score from which a false pair counts as one that claims to be certain
+MIN_PAIRS_OF_TASK = 5  # gold pairs, or judged pairs, from which a task can be the worst one
 
 
 class PairVerdict(StrEnum):

@@ -51,8 +51,7 @@ class Engine(Protocol):
 
 MEMORY = "2GB"
 """Memory of DuckDB; the rest spills to disk."""
-ROWS = 50_000
-"""Rows of a batch of a process."""
+ROWS = 50_000  # rows of a batch of a process
 _AHEAD = 2  # jobs per process that are submitted ahead
 
 

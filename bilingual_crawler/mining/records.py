@@ -22,8 +22,7 @@ from bilingual_crawler.storage.archive import open_warc
 from bilingual_crawler.storage.warc import ArchiveError, NoRecord, check_place, unpack
 
 TRIES = 5
-TIMEOUT = 30.0
-"""Seconds to wait for the next bytes of a server, and for a whole range."""
+TIMEOUT = 30.0  # seconds to wait for the next bytes of a server, and for a whole range
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds without requests after a refusal; each further one in a row doubles them."""
 _BUSY = frozenset((403, 408, 429, 500, 502, 503, 504))
@@ -147,8 +146,7 @@ def open_ranges(base: str, rate: float, user_agent: str) -> Ranges:
     return HttpRanges(base, rate, user_agent) if base.startswith(("http://", "https://")) else StoredRanges(base)
 
 
-GAP = 256 << 10
-"""Bytes between two records that cost less than a request: 20 requests per second at 5 MB per second."""
+GAP = 256 << 10  # bytes between two records that cost less than a request: 20 requests per second at 5 MB per second
 MAX_SPAN = 8 << 20
 _THREADS = 4
 

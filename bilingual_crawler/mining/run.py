@@ -72,8 +72,7 @@ def _print_pairs(console: Console, what: str, pairs: Mapping[str, Mapping[str, i
         console.print(f"{pair}: {sum(methods.values()):,} {what} ({listed})")
 
 
-TRIES = 2
-"""Tries of a bucket in one run; the next run tries again."""
+TRIES = 2  # tries of a bucket in one run; the next run tries again
 LARGEST = 10
 
 

@@ -178,8 +178,7 @@ def add_keys(pages: pa.RecordBatch, languages: Collection[str] | None) -> pa.Rec
     return _with_columns(pages, KEYS, columns)
 
 
-MAX_RATIO = 3
-"""Maximum size ratio of a pair of URLs; a page that is not translated has little more than its frame."""
+MAX_RATIO = 3  # maximum size ratio of a pair of URLs; a page that is not translated has little more than its frame
 _BARE = r"^[A-Za-z]+://(?:www[.])?"
 _PLACE = ("url", "file", "offset", "length", "digest")
 _COLUMNS = ("pair", "domain", *(f"{name}_{side}" for side in "ab" for name in _PLACE))

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from bilingual_crawler.items import Pair
-from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.languages.pairs import LanguagePairs
 from bilingual_crawler.pages.formats import ONLY_HTML
 from bilingual_crawler.pages.language import BY_DEFAULT, Detection
@@ -134,7 +133,8 @@ def align_domain(domain: Domain, method: Method, editions: str = "best") -> Alig
     headed = _of_both(domain, candidates, lambda one: float(one.headings[domain.main[one.url]].any()))
     given = np.flatnonzero(np.array(candidates.names, dtype=object) == LABELLED)
     # the address of a third language may show a page that is not translated yet
-    foreign = _of_both(domain, candidates, lambda one: float(_is_of_third(one.url, domain.pair)))
+    side = domain.pair.side
+    foreign = _of_both(domain, candidates, lambda one: side(marked_language(one.url) or one.language) is None)
     order = np.lexsort((-lengths, -candidates.scores, -headed, foreign))
     a, b = group_a[candidates.a], group_b[candidates.b]
     free = order[~(np.isin(a, a[given]) | np.isin(b, b[given]))[order]]
@@ -235,12 +235,6 @@ def _without_objections(domain: Domain, candidates: Candidates) -> tuple[Candida
             scores[k] = 0.0
         reasons |= {domain.a[i].url: reason, domain.b[j].url: reason}
     return replace(candidates, scores=scores), {url: reason for url, reason in reasons.items() if reason}
-
-
-def _is_of_third(url: str, pair: LanguagePair) -> bool:
-    """Whether the address *url* names a language outside *pair*."""
-    marked = marked_language(url)
-    return marked is not None and pair.side(marked) is None
 
 
 def _with_copies(chosen: Places, domain: Domain, candidates: Candidates, order: Places) -> Places:

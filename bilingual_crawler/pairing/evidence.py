@@ -41,8 +41,7 @@ VIEWS = {
     "thorough": (*STRUCTURE_FEATURES, *GLOSSARY_FEATURES, *CONTENT_FEATURES),
 }
 """Features of each view; a classifier is trained for each."""
-NEAREST = 8
-"""Candidates per document by content, and by translated words."""
+NEAREST = 8  # candidates per document by content, and by translated words
 NO_PAIRS = (np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
 """Places of both sides of no pairs: nothing to learn from yet."""
 

@@ -60,8 +60,7 @@ def agrees(marked: str | None, side: str, pair: LanguagePair) -> bool:
     return marked is None or pair.side(marked) in (None, side)
 
 
-MAX_REDIRECTS = 20
-"""Redirects in a row that are followed, as in a crawl."""
+MAX_REDIRECTS = 20  # redirects in a row that are followed, as in a crawl
 
 
 def last_hop(redirects: Mapping[str, str], url: str, is_document: Callable[[str], bool]) -> str:

@@ -62,8 +62,7 @@ class Random(BreadthFirst):
         return [int.from_bytes(blake2b(link.url.encode(), digest_size=6).digest()) / (1 << 48) for link in links]
 
 
-LEVELS = 3
-"""Levels below the home page; pages of the last are fetched only if their URL is in a candidate pair."""
+LEVELS = 3  # levels below the home page; pages of the last are fetched only if their URL is in a candidate pair
 SIMILARITY = 0.85
 _BREADTH, _LAST = 0.0, -1.0
 

@@ -15,12 +15,9 @@ from twisted.web.server import Request, Site
 from bilingual_crawler.urls.hosts import is_loopback
 
 HTML = "text/html; charset=utf-8"
-MAX_CONNECTIONS = 32
-"""Open connections; a further one takes the place of the oldest."""
-CONNECTION_SECONDS = 15.0
-"""Seconds for a connection to send its one request and take the answer."""
-RESERVED_FILES = 100
-"""File descriptors that connections leave to the crawl: its frontier, outputs and downloads."""
+MAX_CONNECTIONS = 32  # open connections; a further one takes the place of the oldest
+CONNECTION_SECONDS = 15.0  # seconds for a connection to send its one request and take the answer
+RESERVED_FILES = 100  # file descriptors that connections leave to the crawl: its frontier, outputs and downloads
 
 
 class LimitedSite(Site):

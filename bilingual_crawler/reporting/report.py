@@ -15,8 +15,7 @@ from bilingual_crawler.reporting.markup import harvest_chart, write_page
 from bilingual_crawler.reporting.results import Results, read_results, write_summary
 from bilingual_crawler.storage.records import SITES
 
-MAX_SITES = 200
-"""Bilingual sites that a report of a discovery shows, the first ones."""
+MAX_SITES = 200  # bilingual sites that a report of a discovery shows, the first ones
 _SITE = dict.fromkeys(("entry", "likelihood", "languages", "evidence", "found_on", "way"), "")
 """Cells that a table of sites may lack, as a crawl of its sites allows."""
 

@@ -25,8 +25,7 @@ from bilingual_crawler.storage.files import DAMAGE, read_within, replacing
 from bilingual_crawler.storage.records import CRAWL, PAIRS, SITES, SUMMARY, UNPAIRED, read_tsv
 from bilingual_crawler.urls.hosts import registered_domain
 
-MAX_DOUBTFUL = 50
-"""Shown pairs with the lowest scores; the others are the best."""
+MAX_DOUBTFUL = 50  # shown pairs with the lowest scores; the others are the best
 MAX_SUMMARY = 16 << 20
 MAX_LEFT_OVER = 100
 MAX_SITES = 1000

@@ -42,21 +42,16 @@ if TYPE_CHECKING:
 
     Texts: TypeAlias = tuple[list[str], list[str]]
 
-SAMPLE = 100
-"""Document pairs in a review that are drawn at random, and as many sentence pairs."""
+SAMPLE = 100  # document pairs in a review that are drawn at random, and as many sentence pairs
 TELLING = {"uncertain": 40, "lengths": 20}
 """Document pairs of each other kind of :data:`DRAWN`."""
 RANDOM, UNCERTAIN, LENGTHS = DRAWN = ("random", *TELLING)
 """Why a pair is in a review: at random; in proportion to the uncertainty of its score, whether it is given or is a near
 miss; with lengths unlike other pairs of the site."""
-MIN_VARIANCE = 1e-4
-"""Of a score: what is certain may be wrong, too."""
-MIN_PAIRS = 5
-"""Pairs of a site that show its usual lengths."""
-LINES = 60
-"""Shown lines of a document."""
-CHARACTERS = 1000
-"""Shown characters of a line or sentence."""
+MIN_VARIANCE = 1e-4  # of a score: what is certain may be wrong, too
+MIN_PAIRS = 5  # pairs of a site that show its usual lengths
+LINES = 60  # shown lines of a document
+CHARACTERS = 1000  # shown characters of a line or sentence
 SHEET = "review.tsv"
 _AS_WRITTEN = f".{SHEET}"
 """The sheet as written, to tell whether it was filled in."""
@@ -324,8 +319,7 @@ def read_texts(directory: Path, row: ReviewRow) -> tuple[list[str], list[str]]:
     return [], []
 
 
-Z = 1.96
-"""Quantile of the normal distribution for an interval of 95 %."""
+Z = 1.96  # quantile of the normal distribution for an interval of 95 %
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from bilingual_crawler.reporting.markup import render
 from bilingual_crawler.reporting.review import JUDGEMENTS, ReviewRow, Sheet, SheetError, count_judged, read_texts
 
 HOST = "127.0.0.1"
-MAX_FORM = 4096
-"""Bytes of a judgement that is sent."""
+MAX_FORM = 4096  # bytes of a judgement that is sent
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; form-action 'self'; base-uri 'none';"
     " frame-ancestors 'none'"

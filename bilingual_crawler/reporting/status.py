@@ -33,13 +33,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MAX_POINTS = 1200
-"""Points of the curve; when it has more, every second one is dropped."""
+MAX_POINTS = 1200  # points of the curve; when it has more, every second one is dropped
 MAX_TITLES = MAX_SITES = 10_000
 MAX_NEWEST = 20
 SPEED_SECONDS = 60
-REFRESH_SECONDS = 2
-"""Seconds between requests of a browser; the figures are at most half as old."""
+REFRESH_SECONDS = 2  # seconds between requests of a browser; the figures are at most half as old
 SHOWN_SITES = 100
 
 

@@ -37,8 +37,7 @@ _CHUNK = 1 << 16
 _UNPACK_CHUNK = 1 << 20
 _TRAILER = len(b"\r\n\r\n")
 REVISIT = b"revisit"
-_MAX_NAMED = 300_000
-"""Names of records to which later revisits of a file may refer: the last 100,000."""
+_MAX_NAMED = 300_000  # names of records to which later revisits of a file may refer: the last 100,000
 _NOT_WARC = "not a WARC; give a .warc, .warc.gz, .warc.xz or .warc.zst file, or a folder of them"
 _WARC = b"WARC/"
 _BEGIN = re.compile(rb"(?:\A|(?<=\n))WARC/1\.")

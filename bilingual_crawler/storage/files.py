@@ -30,14 +30,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError)
-"""Errors that reading a packed file may raise."""
+DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError)  # errors that reading a packed file may raise
 GZIP, XZ, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
-MAX_SKIPPED = 16 << 30
-"""Bytes of what is too long that are read of a file, to find what follows it."""
+MAX_SKIPPED = 16 << 30  # bytes of what is too long that are read of a file, to find what follows it
 _CHUNK = 1 << 16
-_XZ_MEMORY = 256 << 20
-"""Bytes that the dictionary of an xz file may take; ``xz -9`` takes 65 MB."""
+_XZ_MEMORY = 256 << 20  # bytes that the dictionary of an xz file may take; ``xz -9`` takes 65 MB
 
 
 class LockedError(Exception):

@@ -25,8 +25,7 @@ logger = logging.getLogger(__name__)
 
 _CHUNK = 1 << 16
 _MEMBER = re.compile(rb"\x1f\x8b\x08[\x00-\x1f]")
-MAX_DAMAGES = 1000
-"""Damaged places of a file behind which its next member is looked for."""
+MAX_DAMAGES = 1000  # damaged places of a file behind which its next member is looked for
 _PIECE = 1 << 20  # bytes that are unpacked at a time, as a chunk may hold a thousand times as much
 DOCUMENTS = "documents.jsonl.gz"
 PROFILES = ".profiles.jsonl.gz"
@@ -38,8 +37,7 @@ SITES = "sites.tsv"
 SUMMARY = "summary.json"
 BITEXT = "bitext"
 DESCRIPTION = "crawl.toml"
-MAX_ROW = 1 << 16
-"""Bytes of a row of a table: room for a dozen URLs of the longest kind."""
+MAX_ROW = 1 << 16  # bytes of a row of a table: room for a dozen URLs of the longest kind
 LINE_TOO_LONG, NO_RECORD, CUT_FILE = "line_too_long", "no_record", "cut_file"
 """Reasons why a line, or the rest of a file, is left out."""
 

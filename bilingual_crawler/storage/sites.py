@@ -19,10 +19,8 @@ from bilingual_crawler.storage.warc import ArchiveError
 
 Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
 """Paths of WARC files, folders of them or site folders; a string may hold several, separated by commas."""
-MAX_TABLE = 1 << 30
-"""Bytes that are read of a table of a site folder, unpacked."""
-MAX_ROW = 16 << 20
-"""Bytes of a row, which may list all links of a page."""
+MAX_TABLE = 1 << 30  # bytes that are read of a table of a site folder, unpacked
+MAX_ROW = 16 << 20  # bytes of a row, which may list all links of a page
 _MAX_DESCRIPTION = 1 << 20
 _ENDINGS = (".warc", ".warc.gz", ".warc.xz", ".warc.zst", ".warc.wet", ".warc.wet.gz")
 

@@ -21,22 +21,17 @@ VARIANT_FIELD = "WARC-Requested-Language"
 """The field of a record of a variant that has the language in which it was asked for; WARC allows further fields."""
 _LANGUAGE = re.compile(r"[a-z]{3}(?:_[A-Z][a-z]{3})?")
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
-_DIGITS = 18
-"""Digits of the longest length that counts as one."""
+_DIGITS = 18  # digits of the longest length that counts as one
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _FOLD = re.compile(rb"\r?\n[ \t]+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_TEXT_START = 200
-"""Bytes of a body that tell a text from what is packed."""
+_TEXT_START = 200  # bytes of a body that tell a text from what is packed
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;|$)")
-MAX_HEAD = 1 << 16
-"""Limit in bytes for the WARC header of a record and its HTTP status line together."""
+MAX_HEAD = 1 << 16  # limit in bytes for the WARC header of a record and its HTTP status line together
 MAX_RECORD = 32 << 20
 """Limit in bytes for a record: room for a body of the default ``DOWNLOAD_MAXSIZE`` (20 MB). A longer one is no page."""
-MAX_HTTP_HEAD = 1 << 19
-"""Limit in bytes for the HTTP header of a response: twice what a crawl takes."""
-MAX_BODY = 20 << 20
-"""Limit in bytes for a body without content coding."""
+MAX_HTTP_HEAD = 1 << 19  # limit in bytes for the HTTP header of a response: twice what a crawl takes
+MAX_BODY = 20 << 20  # limit in bytes for a body without content coding
 MAX_CHUNKS = 1 << 18
 _MAX_OFFSET = 1 << 63
 

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.storage.archive import Archive
 
 MAX_REDIRECTS = 10
-MAX_PAIRS = 4
-"""Maximum language pairs of a site."""
+MAX_PAIRS = 4  # maximum language pairs of a site
 
 
 class Variant(StrEnum):

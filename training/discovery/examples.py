@@ -30,16 +30,11 @@ if TYPE_CHECKING:
     from bilingual_crawler.scoring.models import LanguageModel
     from training.discovery.cuts import Instance
 
-DOCUMENTS = 4
-"""Documents in gold pairs whose links are read, for each task, beside the entry page."""
-OTHERS = 3
-"""Other pages whose links are read."""
-PAIRS = 12
-"""Gold pairs of a task, each with wrong pairs of the same pages."""
-CLAIMED = 3
-"""Wrong partners among the pages that a page links to, those first that it claims as its translation."""
-CHANCE = 2
-"""Wrong partners drawn by chance."""
+DOCUMENTS = 4  # documents in gold pairs whose links are read, for each task, beside the entry page
+OTHERS = 3  # other pages whose links are read
+PAIRS = 12  # gold pairs of a task, each with wrong pairs of the same pages
+CLAIMED = 3  # wrong partners among the pages that a page links to, those first that it claims as its translation
+CHANCE = 2  # wrong partners drawn by chance
 CLAIMS = PAGE_PAIR_FEATURES[len(OUTLINE_FEATURES) :]
 """The features of a pair that are what the pages say, not what they hold."""
 

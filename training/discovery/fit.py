@@ -24,8 +24,7 @@ LANGUAGE_REGULARISATION = 0.005
 TRANSLATION_REGULARISATION = 0.02
 PAIR_REGULARISATION = 0.05
 TOKEN_REGULARISATION = 1.0
-LEAST_SITES = 3
-"""Sites that a token of the link predictor is on."""
+LEAST_SITES = 3  # sites that a token of the link predictor is on
 
 
 def without_each(

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from training.documents.examples import Examples
 
 FOLDS = 4
-REGULARISATION = 3.0
-"""``C`` of the logistic regressions, on standardised features."""
+REGULARISATION = 3.0  # ``C`` of the logistic regressions, on standardised features
 
 LIKER = {
     *("words", "names", "numbers", "title", "files", "external", "internal", "shingles", "outlinks", "inlinks"),

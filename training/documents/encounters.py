@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from bilingual_crawler.harvest.sites import Site, Task
     from bilingual_crawler.pages.outline import Outline
 
-MOST_PAIRS = 300
-"""Gold pairs of a task that are met, in blocks of neighbours; and as many documents that are in none."""
+MOST_PAIRS = 300  # gold pairs of a task that are met, in blocks of neighbours; and as many documents that are in none
 BLOCK = 50
-LOOKED_AT = 40
-"""Documents among which the one of the most similar length is looked for, and whose links are looked at."""
+LOOKED_AT = 40  # documents among which the one of the most similar length is looked for, and whose links are looked at
 
 NOTHING = ResemblanceWeights(
     LinearModel(0.0, dict.fromkeys(OUTLINE_FEATURES, 0.0)), LinearModel(0.0, {"log_odds": 1.0, "lead": 0.0})

@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from bilingual_crawler.pairing.evidence import Proposals
     from bilingual_crawler.pairing.model import Profile
 
-MOST_ROWS = 600
-"""Most candidates of a domain in the training of a classifier."""
-MOST_PAIRS = 200
-"""Gold pairs of a domain whose documents are read; documents in none: at most so many again."""
+MOST_ROWS = 600  # most candidates of a domain in the training of a classifier
+MOST_PAIRS = 200  # gold pairs of a domain whose documents are read; documents in none: at most so many again
 SEED = 1
 
 

@@ -51,8 +51,7 @@ FORMS = {
 LIES = {"address": 3, "one": 1, "mutual": 1, "switcher": 1}
 """How a site may say of two pages that they are translations, and how many sites in six do it so: equal addresses, an
 announcement of one page or of both, both switchers."""
-SHARES = (0.3, 1.0)
-"""Shares of the pairs of a site that are taken apart, drawn for each site."""
+SHARES = (0.3, 1.0)  # shares of the pairs of a site that are taken apart, drawn for each site
 
 Lies: TypeAlias = Mapping[str, tuple[str, str]]
 """URL of a page to how the site lies of it, a key of :data:`LIES`, and the address that it gives or announces."""

@@ -58,8 +58,7 @@ twenty home pages stays whose language only its country's suffix tells. The doma
 has enough of are thinned first, to save time."""
 GENERIC_COUNTRIES = frozenset(("tv", "me", "io", "co", "eu", "fm", "to"))
 """Suffixes of two letters that sites of all countries use."""
-HELD_OUT = 0.002
-"""The share of the domains by which the progress of a training is shown."""
+HELD_OUT = 0.002  # the share of the domains by which the progress of a training is shown
 
 Row = tuple[str, str, str, str]
 

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 TEXT = "lower"
 NETWORK = ("rows", "word_rows", "columns", "width", "layers", "gram_dropout", "name_dropout")
 """The settings of the recipe that are the network's."""
-TOLERANCE = 0.01
-"""Of macro-F1: smaller differences are noise."""
+TOLERANCE = 0.01  # of macro-F1: smaller differences are noise
 
 
 def shift_priors(net: WordNet, logits: Tensor, examples: Examples, recipe: LanguageRecipe) -> tuple[Tensor, float]:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-TRUNCATED = 46
-"""Length at which the printed MaCoCu samples were truncated."""
+TRUNCATED = 46  # length at which the printed MaCoCu samples were truncated
 EVIDENCE = frozenset(("gold", "hreflang-html", "site-repo", "corpus-sample", "corpus", "crawl", "site", "list"))
 LINK, LINK_POSITIVE = "link", "link-positive"
 SITES = "sites"

@@ -56,8 +56,7 @@ COMBINATIONS = tuple("+".join(chosen) for size in range(1, len(KINDS) + 1) for c
 PIECES = 4000
 MOST_OF_DOMAIN = 30
 SEED = 71213
-NEGATIVES = 3
-"""Of each positive."""
+NEGATIVES = 3  # of each positive
 
 
 class Learner(Protocol):

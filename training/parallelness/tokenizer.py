@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 LONGEST_WORD = 60
-MAX_LENGTH = 80
-"""Tokens of a pair."""
+MAX_LENGTH = 80  # tokens of a pair
 FEWEST = 4
 SAMPLED_WORDS = 120_000
 

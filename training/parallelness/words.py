@@ -36,10 +36,8 @@ RATE = 0.02
 HELD_OUT = 2000
 LONGEST = 12
 SHARPNESS = 20.0
-NEAR = 12
-"""Words on each side, in the order of the alphabet, among which one that begins alike is looked for."""
-UNKNOWN = -2.0
-"""Log-odds of the weight of a word about which the lexicon says nothing; others begin with 0."""
+NEAR = 12  # words on each side, in the order of the alphabet, among which one that begins alike is looked for
+UNKNOWN = -2.0  # log-odds of the weight of a word about which the lexicon says nothing; others begin with 0
 
 
 def read_lexicon(path: Path | None) -> list[tuple[str, str]]:

@@ -45,8 +45,7 @@ WEIGHTS: Mapping[str, Sequence[Any]] = {
     "served.left": (0.1, 0.3, 0.6),
 }
 """Weights of the policy by name, and values to try."""
-CHANGES = 3
-"""Values that a draw changes at most."""
+CHANGES = 3  # values that a draw changes at most
 
 
 def draw(count: int, seed: int) -> list[dict[str, Any]]:

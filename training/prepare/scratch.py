@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 MEMORY = "2GB"
 """What DuckDB holds in memory; the rest is on disk."""
 BATCH = 50_000
-GROWTH = 5_000_000
-"""Rows that a table may grow by before it is worth being made smaller."""
+GROWTH = 5_000_000  # rows that a table may grow by before it is worth being made smaller
 
 
 @contextmanager

@@ -32,8 +32,7 @@ GENERIC = ("com", "com", "com", "org", "net", "info", "eu")
 QUERY_KEYS = ("lang", "lang", "language", "hl", "locale", "l", "lng", "idioma", "sprache", "setlang")
 SHAPES = 60_000
 SHARED = 10
-OWN_LETTERS = 0.2
-"""The share of slugs that are not romanised: in the lists .01 of most languages, .3 of Arabic."""
+OWN_LETTERS = 0.2  # the share of slugs that are not romanised: in the lists .01 of most languages, .3 of Arabic
 HOME_PAGES = 0.3
 PLACES = 0.05
 NAMED = 0.25

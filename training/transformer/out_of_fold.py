@@ -33,12 +33,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = {"language": 1_200_000, "parallelness": 720_000}
 """Drawn for each teacher."""
-CHARACTERS = 64_000
-"""Of a padded batch, about 24,000 tokens."""
+CHARACTERS = 64_000  # of a padded batch, about 24,000 tokens
 MOST, POOL = 1024, 64
 """Examples of a batch at most, and batches of a pool whose examples are sorted by length."""
-HIDDEN = 0.1
-"""Share of the tokens that a teacher does not see in training."""
+HIDDEN = 0.1  # share of the tokens that a teacher does not see in training
 WARMUP, SMOOTHING = 0.06, 0.05
 
 

@@ -21,10 +21,8 @@ from bilingual_crawler.urls.hosts import domain_label
 from bilingual_crawler.urls.tokens import languages_of
 
 FILE = "barbosa.json"
-THRESHOLD = 0.8
-"""Likelihood from which a link is followed (section 3.1)."""
-MAX_DOWNLOADS = 30
-"""The paper names no limit; at a threshold of 0 it downloads 29.1 pages a site."""
+THRESHOLD = 0.8  # likelihood from which a link is followed (section 3.1)
+MAX_DOWNLOADS = 30  # the paper names no limit; at a threshold of 0 it downloads 29.1 pages a site
 MAX_LINKS = 500
 
 _WORD = re.compile(r"[^\W\d_]+")

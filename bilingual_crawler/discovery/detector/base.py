@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.pages.model import PageRecord
     from bilingual_crawler.scoring.models import LanguageModel
 
-MAX_DOWNLOADS = 4
-"""Pages of a site that are downloaded beside its entry page."""
+MAX_DOWNLOADS = 4  # pages of a site that are downloaded beside its entry page
 
 
 class Reason(StrEnum):

@@ -29,8 +29,7 @@ from bilingual_crawler.scoring.models import LanguageModel
 from bilingual_crawler.urls.hosts import domain_label, registered_domain
 from bilingual_crawler.urls.marks import strip_language
 
-MAX_CHARACTERS = 2000
-"""Characters of the longest text of a parked page."""
+MAX_CHARACTERS = 2000  # characters of the longest text of a parked page
 _DEALERS = {
     *("afternic.com", "bodis.com", "brandbucket.com", "buydomains.com", "dan.com", "domainmarket.com", "epik.com"),
     *("hugedomains.com", "parkingcrew.net", "parklogic.com", "sedo.com", "sedoparking.com", "skenzo.com"),
@@ -55,22 +54,14 @@ def is_parked(page: PageRecord) -> bool:
     return bool(_PHRASES.search(page.text)) or any(registered_domain(link.url) in dealers for link in page.links)
 
 
-TRANSLATION_THRESHOLD = 0.15
-"""Minimum probability of two pages that confirms a bilingual site."""
-LEAST = 0.09
-"""Minimum probability of a link to download."""
-LEAST_OF_BOTH = 0.04
-"""The same after pages in both languages: few such sites are not bilingual."""
-BRIDGE = 0.2
-"""Minimum probability of a link on a page that only leads to others."""
-MIRRORED = 0.3
-"""P(a link whose counterpart is on the same page, or one in the other language), without other evidence."""
-HALF_MIRRORED = 0.6
-"""As :data:`MIRRORED`, if the counterpart was downloaded."""
-MAX_GUESSES = 2
-"""Maximum guessed URLs that are requested of a site."""
-DOUBT = 0.75
-"""Pseudo-count per link kind."""
+TRANSLATION_THRESHOLD = 0.15  # minimum probability of two pages that confirms a bilingual site
+LEAST = 0.09  # minimum probability of a link to download
+LEAST_OF_BOTH = 0.04  # the same after pages in both languages: few such sites are not bilingual
+BRIDGE = 0.2  # minimum probability of a link on a page that only leads to others
+MIRRORED = 0.3  # P(a link whose counterpart is on the same page, or one in the other language), without other evidence
+HALF_MIRRORED = 0.6  # as :data:`MIRRORED`, if the counterpart was downloaded
+MAX_GUESSES = 2  # maximum guessed URLs that are requested of a site
+DOUBT = 0.75  # pseudo-count per link kind
 
 
 @dataclass(eq=False)

@@ -77,11 +77,9 @@ def _spellings(token: str, old: str, new: str) -> Iterator[str]:
     yield from (one.upper() if token.isupper() else one.title() if token.istitle() else one.lower() for one in spelt)
 
 
-MAX_LINKS = 500
-"""Links of a page that are read: those that name a language, then the first ones."""
+MAX_LINKS = 500  # links of a page that are read: those that name a language, then the first ones
 STUB_LINKS = 4
-STUB_CHARACTERS = 150
-"""Maximum links, or characters, of a page that only leads to others."""
+STUB_CHARACTERS = 150  # maximum links, or characters, of a page that only leads to others
 MAX_LOGIT = 4.0
 NAMED = ("hreflang", "label", "mark", "weak_mark", "lang")
 """Ways in which a link names a language; each may name one that is sought, or another."""
@@ -226,8 +224,7 @@ def is_stub(page: PageRecord) -> bool:
     return len(page.text) < STUB_CHARACTERS
 
 
-MAX_RATIO = 3.0
-"""Maximum ratio of the lengths of two translations, in characters."""
+MAX_RATIO = 3.0  # maximum ratio of the lengths of two translations, in characters
 UNTRANSLATED_PAGE_SHARE = 0.7
 """Share of the shorter text that two untranslated pages have in common at least: home pages share names."""
 PAGE_PAIR_FEATURES = (

@@ -80,8 +80,7 @@ class BacklinkSource(Protocol):
         """Who links to the host (with or without ``www.`` and port), heaviest first; empty if the host is unknown."""
 
 
-MAX_BYTES = 64 << 20
-"""A list of all files of a crawl has less than 30 MB."""
+MAX_BYTES = 64 << 20  # a list of all files of a crawl has less than 30 MB
 
 
 def read_list(path: Path) -> list[str]:
@@ -113,8 +112,7 @@ def _beside(listing: Path, line: str) -> str:
 
 
 MAX_LINE = 1 << 16
-MAX_BACKLINKS = 2_000_000
-"""Maximum backlinks, 200 bytes of memory each."""
+MAX_BACKLINKS = 2_000_000  # maximum backlinks, 200 bytes of memory each
 _MARK = "\ufeff"
 NO_URL = "no host or URL"
 Row = TypeVar("Row")

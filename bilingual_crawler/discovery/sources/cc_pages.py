@@ -12,8 +12,7 @@ from bilingual_crawler.discovery.sources.base import SourceError, WarcRange
 from bilingual_crawler.storage.files import LeftOut
 from bilingual_crawler.storage.warc import MAX_RECORD, ArchivedResponse, NoRecord, check_place, parse_response, unpack
 
-TIMEOUT = 30.0
-"""Seconds that a server may take for its next bytes, and for all but the last of them."""
+TIMEOUT = 30.0  # seconds that a server may take for its next bytes, and for all but the last of them
 _CHUNK = 1 << 16
 _PARTIAL = 206
 

@@ -18,8 +18,7 @@ except ImportError as error:
 
 MEMORY = "1GB"
 """Memory limit of DuckDB; the rest is on disk."""
-THREADS = 4
-"""Each of them needs a part of the memory."""
+THREADS = 4  # each of them needs a part of the memory
 
 
 @contextmanager

@@ -28,8 +28,7 @@ MAX_COUNTED = 100_000  # maximum folders with counts; beyond it the half with th
 MAX_TWINS = 50  # maximum queued twins of a URL; further URLs count as different
 MAX_MENTIONED = 10_000
 """Latest URLs with evidence that are not queued: share buttons, URLs out of scope, links of the page at hand."""
-NO_COUNTS: Sequence[float] = (0.0, 0.0, 0.0)
-"""Counts of a place where no page was seen."""
+NO_COUNTS: Sequence[float] = (0.0, 0.0, 0.0)  # counts of a place where no page was seen
 
 
 def normal(first: float, second: float, neither: float) -> Belief:

@@ -26,8 +26,7 @@ from bilingual_crawler.policies.evidence.base import (
 
 STEPS = (0.1, 0.35, 0.65, 0.9)
 """Bounds between the five steps: probability of the second language, given that it is one of the two."""
-LETTERS = 4
-"""Minimum letters of a link text."""
+LETTERS = 4  # minimum letters of a link text
 
 
 class AnchorReader:

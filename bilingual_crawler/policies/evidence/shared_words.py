@@ -18,8 +18,7 @@ MAX_URLS = 20_000  # maximum indexed URLs, queued ones and documents each: the l
 MAX_KNOWN = 200_000  # maximum words with a frequency; beyond it counting starts again
 MAX_WORDS = 16  # maximum words of a URL
 COMMON = 30  # maximum URLs of an indexed word
-STEM = 5
-"""Letters of a stem: "presentations" and "presentazioni" are cognates."""
+STEM = 5  # letters of a stem: "presentations" and "presentazioni" are cognates
 STEPS = 5  # classes of shares, each with a reliability of its own
 
 _WORD = re.compile(word_pattern(r"[^\W_]"))
