@@ -74,6 +74,8 @@ def test_never_raises(text: str) -> None:
 
 CROATIAN = "Sva ljudska bića rađaju se slobodna i jednaka u dostojanstvu i pravima. Ona su obdarena razumom i sviješću."
 SLOVAK = "Všetci ľudia sa rodia slobodní a rovní, čo sa týka ich dôstojnosti a práv. Sú obdarení rozumom a svedomím."
+CODE = "static void put_entry(struct my_data *entry) { mutex_lock(&mutex); list_del(&entry->link); }"
+CHINESE = "人人生而自由，在尊严和权利上一律平等。"
 GALICIAN = (
     "Tódolos seres humanos nacen libres e iguais en dignidade e dereitos, dotados como están de razón e conciencia."
 )
@@ -83,6 +85,8 @@ def test_the_text_and_what_is_declared_decide() -> None:
     for lines, declared, language in (
         # lines vote by their length
         ([ENG, ENG, ENG, FIN], (), "eng"), ([ENG, FIN, FIN, FIN], (), "fin"), (["of the"] * 50 + [FIN, FIN], (), "fin"),
+        # code reads as English; a wide character counts twice
+        ([FIN, FIN, *[CODE] * 9], (), "fin"), ([CODE] * 9, (), "eng"), ([ENG, 6 * CHINESE], (), "zho"),
         # a text outvotes what is declared: where a translation is missing, a generator shows the original in its frame
         ([ENG, ENG], ("fin",), "eng"), ([ENG, ENG], ("fin", None, "fin"), "eng"), ([ENG, ENG], ("fin",) * 4, "eng"),
         ([SLOVAK] * 6, ("ces",), "slk"), ([GALICIAN] * 6, ("por",), "glg"), ([ENG] * 6, ("hrv",), "eng"),

@@ -1,5 +1,6 @@
 """Identify the language of a text: by detectors, and by declarations for languages that no detector knows."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
@@ -16,6 +17,7 @@ from bilingual_crawler.pages.decode import has_wrong_letters
 from bilingual_crawler.pages.detectors.base import MAX_CHARACTERS, SHOWN, Identification, has_letters, load_detector
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import submit
+from bilingual_crawler.pages.words import width_of
 
 REMEDY = (
     "BILINGUAL_DETECTORS=cld2,heliport or cld2,fasttext:FILE may know it; they are the extra languages: "
@@ -24,8 +26,10 @@ REMEDY = (
 
 SHORT = 200  # letters of own text under which what is declared decides, unless a detector is sure
 MIN_LETTERS = 20  # letters of a line that votes
+MAX_CODE = 0.04  # maximum share of a line of prose in ASCII that are signs of code
 MAX_VOTES = 30  # lines of a page that vote on its language, the longest ones
 
+_SIGN_OF_CODE = re.compile(r"[][{}()=;<>*&|_/\\$#@+~^%-]")
 _SERBO_CROATIAN = frozenset(("bos", "cnr", "hbs", "hrv", "srp"))
 # Languages that detectors take for each other.
 _CONFUSED = (_SERBO_CROATIAN, {"ind", "msa", "zsm"}, {"dan", "nno", "nob", "nor"}, {"ces", "slk"}, {"glg", "por"})
@@ -109,13 +113,17 @@ class Detection:
         return self._in_script(found, text)
 
     def _vote(self, lines: Sequence[str], text: str, whole: Identification) -> Identification:
-        """*whole*, or the vote of the lines of a text that is in several languages or too long, by their characters."""
+        """*whole*, or the vote of the lines of a text that is in several languages or too long, by their width.
+
+        Lines of code, which reads as English, vote only if there are no others.
+        """
         if len(text) <= MAX_CHARACTERS and whole.is_unmixed:
             return whole
         voters = [line for line in lines if sum(map(str.isalpha, line)) >= MIN_LETTERS]
+        prose = [line for line in voters if not _is_code(line)]
         votes: Counter[str] = Counter()
-        for line in nlargest(MAX_VOTES, voters, key=len):
-            votes[self._identify(line).language] += len(line)
+        for line in nlargest(MAX_VOTES, prose or voters, key=width_of):
+            votes[self._identify(line).language] += width_of(line)
         votes.pop(UNKNOWN, None)
         if not votes:
             return whole
@@ -133,6 +141,10 @@ class Detection:
         is_short = sum(map(str.isalpha, text[: 10 * SHORT])) < SHORT
         doubtful = is_short or any({named, found.language} <= kind for kind in _CONFUSED)
         return doubtful and not (found.reliable and self.confirms(text, found.language))
+
+
+def _is_code(line: str) -> bool:
+    return line.isascii() and len(_SIGN_OF_CODE.findall(line)) > MAX_CODE * len(line)
 
 
 BY_DEFAULT = Detection()  # the detectors of the paper: CLD2 and langid
