@@ -26,7 +26,7 @@ REMEDY = (
 
 SHORT = 200  # letters of own text under which what is declared decides, unless a detector is sure
 MIN_LETTERS = 20  # letters of a line that votes
-MAX_CODE = 0.04  # maximum share of a line of prose in ASCII that are signs of code
+MAX_CODE = 0.06  # maximum share of a line of prose in ASCII that are signs of code
 MAX_VOTES = 30  # lines of a page that vote on its language, the longest ones
 
 _SIGN_OF_CODE = re.compile(r"[][{}()=;<>*&|_/\\$#@+~^%-]")
