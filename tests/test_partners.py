@@ -112,6 +112,15 @@ def test_equal_addresses_are_no_claims_where_each_language_numbers_its_pages_oth
     assert pairs_of(aligned(pages)) <= {(f"/en/node{n}", f"/es/node{n + moved}") for n in range(20)}
 
 
+def test_regional_editions_under_equal_addresses_are_no_rivals() -> None:
+    pages = {f"/en/page-{n}": indicator("eng", n) for n in range(3)}
+    pages |= {f"/en-gb/page-{n}": indicator("eng", n).replace(b"the", b"ye") for n in range(3)}
+    pages |= {f"/es/page-{n}": indicator("spa", n) for n in range(3)}
+    alignment = aligned(pages)
+    assert pairs_of(alignment) == {(f"/en/page-{n}", f"/es/page-{n}") for n in range(3)}
+    assert all(pair.score >= 0.9 for pair in alignment.pairs)
+
+
 def test_where_nothing_is_translated_nothing_is_paired() -> None:
     pages = {f"/en/page-{number}": indicator("eng", number) for number in range(20)}
     pages |= {f"/es/pagina-{number}": indicator("spa", number) for number in range(20, 40)}

@@ -167,7 +167,8 @@ Found: TypeAlias = "Mapping[tuple[int, int], UrlEvidence]"
 class Editions:
     """Which documents are the same page: those that the same translations announce, and that announce them.
 
-    One-sided announcements do not count, as many sites announce their home page as the translation of every page.
+    One-sided announcements do not count, as many sites announce their home page as the translation of every page. Those
+    of one language with equal addresses but for marks, such as ``/en-gb/`` and ``/en-us/``, are the same page, too.
     """
 
     a: Places
@@ -179,8 +180,10 @@ class Editions:
         """Group documents into pages by the evidence *found*, or each by itself; *with_copies*: near-duplicates too."""
         announced = [places for places, evidence in found.items() if evidence.hreflang == 2]
         i, j = np.array(announced, dtype=np.intp).reshape(-1, 2).T
-        one, other = i, len(domain.a) + j
-        size = len(domain.a) + len(domain.b)
+        first: dict[tuple[str, str], int] = {}
+        alike = [first.setdefault((p.language, p.key), place) for place, p in enumerate((*domain.a, *domain.b))]
+        size = len(alike)
+        one, other = np.concatenate((i, np.arange(size))), np.concatenate((len(domain.a) + j, alike))
         if with_copies:
             one = np.concatenate((one, np.arange(size)))
             other = np.concatenate((other, domain.alike_a, len(domain.a) + domain.alike_b))
