@@ -27,7 +27,7 @@ from bilingual_crawler.options import EDITIONS
 from bilingual_crawler.pages.jobs import PageJob
 from bilingual_crawler.pages.language import BY_DEFAULT
 from bilingual_crawler.pairing.align import align, as_aligned, read_corpus
-from bilingual_crawler.pairing.copies import group_similar
+from bilingual_crawler.pairing.copies import group_similar, objection
 from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.matching import greedy, lead
 from bilingual_crawler.pairing.methods import Method, make_method
@@ -116,6 +116,21 @@ def test_of_near_duplicates_one_is_paired_and_others_with_what_the_site_says() -
     alignment = aligned(corpus(pages))
     assert pairs(alignment) == {("/en/b", "/es/b"), ("/en/a", "/es/a")}
     assert sorted(alignment.unpaired.values()) == ["copy", "copy"]
+
+
+def test_a_wide_character_is_as_long_as_two() -> None:
+    chinese = "内核开发者应该在提交补丁之前仔细检查代码风格。" * 4
+    profiles = []
+    for path, text in (
+        ("/en/a", "Developers check the style of their code before they submit a patch. " * 7),
+        ("/zh/a", chinese),
+    ):
+        found = read_document(RawPage(HOST + path, html((text,))), LanguagePairs.parse("eng-zho"))
+        assert found is not None
+        profiles.append(found[1])
+    english, other = profiles
+    assert 4 * len(chinese) < english.lengths.sum() < 4 * other.lengths.sum()
+    assert objection((english, other), {one.url: np.ones(1, bool) for one in profiles}) is None
 
 
 def test_of_copies_the_one_under_an_address_of_its_language_is_paired() -> None:

@@ -13,6 +13,7 @@ from bilingual_crawler.pages.outline import Outline, files_in, outline_of_text
 from bilingual_crawler.pages.robots import page_rules
 from bilingual_crawler.pages.tables import SELF_CLOSING_TAGS
 from bilingual_crawler.pages.walk import Walk
+from bilingual_crawler.pages.words import width_of
 from bilingual_crawler.urls.canonical import canonicalise, linked
 
 _DEEP = 5000  # open elements at which markup is cut
@@ -113,7 +114,7 @@ def page_of(walk: Walk, url: str, link_headers: Sequence[str] = (), formats: fro
         url=url,
         title=walk.title,
         text=text,
-        length=len(text),
+        length=width_of(text),
         links=followed,
         links_left=len(links) - len(followed),
         documents=documents,

@@ -111,7 +111,7 @@ class PageRecord(Struct, frozen=True, omit_defaults=True):
     depth: int = 0
     """Links from a seed."""
     length: int = 0
-    """Characters of own text, also of a record :meth:`without_text`."""
+    """Width of own text, in which a Chinese, Japanese or Korean character counts twice; also :meth:`without_text`."""
     links: tuple[Link, ...] = ()
     objection: str | None = None
     """The opt-out because of which it is no document, such as ``noindex``; None without one that is obeyed."""

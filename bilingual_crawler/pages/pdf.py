@@ -18,7 +18,7 @@ from bilingual_crawler.languages.codes import from_bcp47
 from bilingual_crawler.pages.characters import composed, one_line
 from bilingual_crawler.pages.model import MAX_LINES, MAX_TEXT, MAX_TITLE, PageRecord
 from bilingual_crawler.pages.sandbox.jobs import ContentError
-from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced
+from bilingual_crawler.pages.words import SENTENCE_ENDS, is_unspaced, width_of
 from bilingual_crawler.pages.wrapping import SUSPENDED
 
 HYPHENS = ("-", "\u00ad", "\u2010")  # characters at the end of a line after which a word may go on
@@ -182,7 +182,8 @@ def read_pdf(url: str, body: bytes) -> PageRecord:
         title = _title(document, next(filter(None, read)))[:MAX_TITLE].rstrip()
         language = from_bcp47(_metadata(partial(raw.FPDFCatalog_GetLanguage, document)))
         declared = (language,) if language else ()
-        return PageRecord(url, title=title, text=text, length=len(text), declared=declared, is_cut=count > MAX_PAGES)
+        width, is_cut = width_of(text), count > MAX_PAGES
+        return PageRecord(url, title=title, text=text, length=width, declared=declared, is_cut=is_cut)
 
 
 def _lines(document: pdfium.PdfDocument, number: int) -> list[Line] | None:

@@ -30,6 +30,11 @@ def word_pattern(characters: str) -> str:
 
 LETTERS = word_pattern(r"[^\W\d_]")  # pattern of a word without digits
 SENTENCE_ENDS = tuple(".!?:;…。．！？：；؟۔।։።፡។៕။")  # signs that end a sentence or a part of it, in all scripts
+# Wide in Unicode (UAX 11): Chinese, Japanese, Korean, and their signs
+_WIDE = re.compile(
+    "[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f"
+    "\uff01-\uff60\uffe0-\uffe6\U00016fe0-\U0001b2fb\U00020000-\U0003fffd]+"
+)
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 
 
@@ -54,7 +59,7 @@ def is_unspaced(character: str) -> bool:
 
 def width_of(text: str) -> int:
     """The length of *text*, in which characters of Chinese, Japanese and Korean count twice."""
-    return len(text) if text.isascii() else len(text) + sum(unicodedata.east_asian_width(one) in "WF" for one in text)
+    return len(text) if text.isascii() else len(text) + sum(map(len, _WIDE.findall(text)))
 
 
 def count_words(text: str) -> float:

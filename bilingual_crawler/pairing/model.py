@@ -44,7 +44,7 @@ class Profile:
     lines: Hashes
     """Lines of the text, in order."""
     lengths: NDArray[np.uint16]
-    """Characters of each line, at most 65,535."""
+    """Width of each line, in which a Chinese, Japanese or Korean character counts twice, at most 65,535."""
     headings: Mask
     """Which lines are in the title, ``(lines,)``."""
     title: Hashes

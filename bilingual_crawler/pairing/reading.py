@@ -27,7 +27,7 @@ from bilingual_crawler.pages.origin import NOTHING, UNKNOWN, OptOuts, Origin
 from bilingual_crawler.pages.outline import hash_text, names_in, numbers_in
 from bilingual_crawler.pages.sandbox.jobs import ContentError, Job, Limits, SandboxError
 from bilingual_crawler.pages.sandbox.pool import ahead, submit
-from bilingual_crawler.pages.words import western_digits, word_pattern
+from bilingual_crawler.pages.words import western_digits, width_of, word_pattern
 from bilingual_crawler.pairing.model import Profile
 from bilingual_crawler.urls.canonical import asked_language, variant
 from bilingual_crawler.urls.hosts import registered_domain
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PROFILE_FORMAT = 2  # changes with what a `Profile` holds
+PROFILE_FORMAT = 3  # changes with what a `Profile` holds
 OTHER_LANGUAGE = "other_language"
 MAX_TAGS = 4000  # start and end tags kept of a page
 MAX_CHARACTERS = 200_000  # characters of a text that are tokenised
@@ -162,7 +162,7 @@ def _profile(page: PageRecord, html: str, size: int, pairs: LanguagePairs) -> Pr
         size=size,
         tags="".join(map(codes.__getitem__, tags)),
         lines=_hashes(lines),
-        lengths=np.array([min(len(line), 65535) for line in lines], dtype=np.uint16),
+        lengths=np.array([min(width_of(line), 65535) for line in lines], dtype=np.uint16),
         headings=np.array([line.lower() in title for line in lines], dtype=np.bool_),
         title=_set({*_WORD.findall(western_digits(title)), *dates_in(page.title, side)}),
         words=_set(set(words)),
