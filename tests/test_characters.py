@@ -7,9 +7,15 @@ import unicodedata
 import pytest
 
 from bilingual_crawler.pages.characters import composed, is_escaped_twice, one_line, unescaped
+from bilingual_crawler.pages.words import width_of
 
 SHOWN_OR_OF_ONE_SCRIPT = re.compile(r"(?:ARABIC|SYRIAC|KAITHI|MONGOLIAN|EGYPTIAN)\b(?! LETTER MARK)")
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+
+
+def test_letters_are_wide_as_in_unicode() -> None:
+    letters = filter(str.isalpha, map(chr, range(sys.maxunicode + 1)))
+    assert not [one for one in letters if width_of(one) != 1 + (unicodedata.east_asian_width(one) in "WF")]
 
 
 def is_no_text(character: str) -> bool:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from bilingual_crawler.mining.urls import UrlStage
 
 PAIRED = 53
-"""Pairs by content; the addresses make 57 couples, of which five have an Icelandic page that is mostly in English."""
+"""Pairs by content; the addresses make 57 couples, of which four have an Icelandic page that is mostly in English."""
 SETTINGS = {"BILINGUAL_ENCODER": ""}
 COLUMNS = ("url", "content_languages", "warc_filename", "warc_record_offset", "warc_record_length")
 

@@ -109,7 +109,9 @@ def test_equal_addresses_are_no_claims_where_each_language_numbers_its_pages_oth
     held = PairClassifier(MODELS, "structure").log_odds(proposed.columns)
     columns = without_renumbered(held, proposed.columns, proposed.a, proposed.b)
     assert columns["key"].sum() == kept
-    assert pairs_of(aligned(pages)) <= {(f"/en/node{n}", f"/es/node{n + moved}") for n in range(20)}
+    found = pairs_of(aligned(pages))
+    assert found <= {(f"/en/node{n}", f"/es/node{n + moved}") for n in range(20)}
+    assert len(found) >= 18
 
 
 def test_regional_editions_under_equal_addresses_are_no_rivals() -> None:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Protocol
-from unicodedata import category, east_asian_width
+from unicodedata import category
 
 from bilingual_crawler.bitext.duplicates import normal
 from bilingual_crawler.languages.codes import LanguagePair, base_of
@@ -166,7 +166,7 @@ def _letters(text: str) -> int:
     letters = sum(map(str.isalpha, text))
     if letters >= MIN_LETTERS:
         return letters
-    return sum((category(sign)[0] in "LM") * (1 + (east_asian_width(sign) in "FW")) for sign in text)
+    return sum(width_of(sign) for sign in text if category(sign)[0] in "LM")
 
 
 class Cleaner:

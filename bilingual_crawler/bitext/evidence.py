@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bilingual_crawler.bitext.beads import LARGEST, SHAPES, BeadScores, sums
 from bilingual_crawler.bitext.splitting import Sentence
 from bilingual_crawler.encoders.base import Encoder
-from bilingual_crawler.pages.words import LETTERS, is_unspaced, western_digits
+from bilingual_crawler.pages.words import LETTERS, is_unspaced, western_digits, width_of
 
 MIN_COUNT = 3  # minimum sentence pairs in which two words co-occur to count as translations
 MIN_DICE = 0.3
@@ -76,7 +76,7 @@ def words(text: str) -> Words:
         elif token.isascii() or not is_unspaced(token[0]) or token[0] in _KATAKANA:
             found.add(token.lower())
         else:
-            size, longest = (2, 2) if unicodedata.east_asian_width(token[0]) in "WF" else (4, 8)
+            size, longest = (2, 2) if width_of(token[0]) == 2 else (4, 8)
             size = len(token) if len(token) <= longest else size
             found.update(token[start : start + size] for start in range(len(token) - size + 1))
     return tuple(sorted(found - {""}))

@@ -12,6 +12,7 @@ import sentencex
 import stop_words
 
 from bilingual_crawler.languages.codes import base_of, language_name, to_bcp47
+from bilingual_crawler.pages.words import width_of
 
 _BLANKS = re.compile(r"\s+")
 _FULL_STOPS = (
@@ -58,7 +59,7 @@ _ORDINALS = frozenset([
 _CAPITALISED = frozenset(["bar", "deu", "gsw", "ltz", "nds"])
 """Those of them that write nouns with a capital."""
 MAX_SYLLABLE = 4  # characters of a part of an abbreviation with dots: "እ.ኤ.አ.", "พล.ต.อ."
-MAX_CLIPPED = 5  # letters of an abbreviation before a number or a small letter: "bls. 12", "aprox. cem".
+MAX_CLIPPED = 5  # letters of an abbreviation before a number or a small letter: "bls. 12", "aprox. cem"
 MAX_FUNCTION_WORD = 4  # letters of a function word in languages without a list
 _CLIPPED = re.compile(
     r"(?!.*[^rр][rр][^rрsс])[bcdfghjklmnpqrstvwxzđħłðþβγδζθκλμνξπρστφχψςбвгґджзклмнпрстфхцчшщљњћђџ\u0300-\u036f]+"
@@ -166,8 +167,8 @@ def _is_end(language: str, before: str, sign: str, after: str, closed: bool, bla
     token = _BEFORE_WORD.split(before)[-1]
     following, first = _first_word(after), after[:1]
     if not blank:
-        if closed or _is_wide(first) or (_is_wide(before[-1:]) and first.isupper()):
-            return first.isupper() or (_is_wide(first) and not before[-1:].isdecimal())
+        if closed or width_of(first) == 2 or (width_of(before[-1:]) == 2 and first.isupper()):
+            return first.isupper() or (width_of(first) == 2 and not before[-1:].isdecimal())
         unspaced = _UNSPACED.match(after)
         is_word = (
             unspaced is not None and unspaced[0].istitle() and (before[-1:].islower() or before[-1:] in (")", "]"))
@@ -221,7 +222,7 @@ class _Dot(NamedTuple):
         is_clipped = bool(_CLIPPED.fullmatch(unicodedata.normalize("NFD", plain)))
         is_dotted = len(parts) > 1 and all(map(str.isalpha, parts)) and max(map(len, parts)) <= MAX_SYLLABLE
         is_doubled = word.isupper() and len(plain) == 2 and plain[0] == plain[1]
-        if is_dotted or is_doubled or (len(plain) == 1 and plain.isalpha() and not _is_wide(plain)):
+        if is_dotted or is_doubled or (len(plain) == 1 and plain.isalpha() and width_of(plain) == 1):
             is_unit = _is_small(word) and self._follows_number() and not self._is_time()
             is_word = len(parts) == 1 and word.islower() and not is_clipped
             is_start = is_unit or is_word or self._has_start()
@@ -287,8 +288,3 @@ def _first_word(text: str) -> str:
 def _is_small(text: str) -> bool:
     """Whether *text* is in small letters, of a script that begins sentences with capitals; Georgian does not."""
     return text.islower() and text[:1].title() != text[:1]
-
-
-def _is_wide(character: str) -> bool:
-    """Whether *character* is Chinese, Japanese or Korean."""
-    return character != "" and unicodedata.east_asian_width(character) in "WF"

@@ -30,7 +30,7 @@ def word_pattern(characters: str) -> str:
 
 LETTERS = word_pattern(r"[^\W\d_]")  # pattern of a word without digits
 SENTENCE_ENDS = tuple(".!?:;…。．！？：；؟۔।։።፡។៕။")  # signs that end a sentence or a part of it, in all scripts
-# Wide in Unicode (UAX 11): Chinese, Japanese, Korean, and their signs
+# letters and signs of Chinese, Japanese and Korean, which are wide in Unicode (UAX 11)
 _WIDE = re.compile(
     "[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f"
     "\uff01-\uff60\uffe0-\uffe6\U00016fe0-\U0001b2fb\U00020000-\U0003fffd]+"
@@ -49,7 +49,7 @@ def western_digits(text: str) -> str:
 
 def is_wide(character: str) -> bool:
     """Whether *character* is a wide one of Chinese or Japanese."""
-    return unicodedata.east_asian_width(character) in "WF" and not unicodedata.name(character, "").startswith("HANGUL")
+    return width_of(character) == 2 and not unicodedata.name(character, "").startswith("HANGUL")
 
 
 def is_unspaced(character: str) -> bool:
@@ -72,4 +72,4 @@ def count_words(text: str) -> float:
 def _share_of_word(character: str) -> float:
     if not character.isalnum() or not is_unspaced(character):
         return 0.0
-    return 0.5 if unicodedata.east_asian_width(character) in "WF" else 0.25
+    return 0.5 if width_of(character) == 2 else 0.25

@@ -19,7 +19,7 @@ WIDE = 60  # width from which lines are hardly verse, and may be wrapped by a pr
 _TOLERANCE = 0.85  # share of the width that a line of wide text has at least, with the first word of the next line
 _SHORT = 0.85  # share of the width that the last line of a paragraph seldom has
 _PHRASE = 20  # width from which a line in a script without blanks is a part of a sentence rather than verse or an entry
-_NEXT_WORD = {"W": 4, "F": 4}  # width of what stays together at the beginning of a line of Chinese or Japanese
+_NEXT_WORD = 4  # width of what stays together at the beginning of a line of Chinese or Japanese
 _NEXT_PHRASE = 10  # the same for Thai, Lao, Khmer and Burmese
 
 _CLOSERS = "\"'»”’)]」』）"
@@ -140,7 +140,7 @@ def _is_open(row: str) -> bool:
 
 def _first_width(row: str) -> int:
     if is_unspaced(row[0]):
-        return _NEXT_WORD.get(unicodedata.east_asian_width(row[0]), _NEXT_PHRASE)
+        return _NEXT_WORD if width_of(row[0]) == 2 else _NEXT_PHRASE
     return width_of(row.partition(" ")[0])
 
 

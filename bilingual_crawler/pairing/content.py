@@ -14,6 +14,7 @@ from bilingual_crawler.pairing import sparse
 from bilingual_crawler.pairing.arrays import Floats, Floats32, Mask, Matrix, Places
 from bilingual_crawler.pairing.candidates import Channel, Editions, incidence, normal_rows, rarity
 from bilingual_crawler.pairing.corpus import Domain
+from bilingual_crawler.pairing.matching import highest
 from bilingual_crawler.pairing.model import Profile
 
 DOCUMENT_TOKENS = 64  # tokens of title and main text that DDE reads
@@ -73,10 +74,8 @@ def _learn(a: Matrix, b: Matrix) -> Matrix:
     dice = 2 * (together.data - 1) / (a.sum(axis=0)[together.row] + b.sum(axis=0)[together.col])
     dice[together.data < MIN_PAIRS] = 0
     good = dice > 0
-    for size, place in zip(together.shape, places, strict=True):
-        best = np.zeros(size)
-        np.maximum.at(best, place, dice)
-        good &= dice == best[place]
+    for place in places:
+        good &= dice == highest(dice, place)[place]
     found = (together.row[good], together.col[good])
     return sparse.csr_array((dice[good].astype(np.float32), found), shape=together.shape)
 

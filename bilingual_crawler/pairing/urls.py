@@ -14,7 +14,7 @@ N = TypeVar("N", float, NDArray[np.float64])
 SCORES = {"hreflang+": 0.99, "hreflang": 0.95, "switcher": 0.9, "url": 0.85}
 """Confidence by method; ``hreflang+`` is announced by both pages. Order of trust, not probabilities."""
 MAX_LENGTH_RATIO = 4.0
-"""The longer text of a pair has at most this many times the characters of the shorter, whatever announces the pair."""
+"""The longer text of a pair has at most this many times the width of the shorter, whatever announces the pair."""
 
 
 @dataclass(slots=True)
