@@ -25,6 +25,10 @@ BUDGET = 20_000  # maximum products of weights per document; more frequent token
 BLOCK = 2_000  # documents per block of the search
 MAX_EXCHANGES = 2
 """Maximum documents of the other side with which a document exchanges links, that one of them is its translation."""
+MIN_NUMBERED = 3  # minimum addresses whose names differ in digits alone for them to be numbered pages
+NUMBER = re.compile(r"\d+")
+_NUMBERED_NAME = re.compile(r"[^/]*\d[^/]*(?:/\D*)?$")
+"""The last folder or file with a number, and what follows."""
 _WORD = re.compile(r"[^\W_]+")
 ALIKE = 5  # candidates by similar URLs of each document without other evidence
 MAX_SAME_KEY = 20  # maximum documents of one side with the same key for all of them to be candidates
@@ -245,13 +249,14 @@ def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
             found[i, j].hreflang += 1
         for i in domain.targets(profile.switches, domain.places_a):
             found[i, j].switcher += 1
+    groups = _numbered([profile.key for profile in (*domain.a, *domain.b)])
     by_key: defaultdict[str, list[int]] = defaultdict(list)
     for j, profile in enumerate(domain.b):
         by_key[profile.key].append(j)
     for i, profile in enumerate(domain.a):
         for j in by_key.get(profile.key, ())[:MAX_SAME_KEY]:
             agree = all(agrees(one.marked, one.language, domain.pair) for one in (profile, domain.b[j]))
-            found[i, j].key, found[i, j].refused = agree, not agree
+            found[i, j].key, found[i, j].refused, found[i, j].numbered = agree, not agree, groups[profile.key]
     for places in exchanged(domain):
         found[places].linked = True
     if len(domain.group) > 1:
@@ -260,6 +265,16 @@ def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
             if domains_a[i] != domains_b[j]:
                 evidence.need_both_sides()
     return dict(found)
+
+
+def _numbered(keys: Sequence[str]) -> dict[str, int]:
+    """Return the group of numbered pages of each of *keys*, from 1: names alike but for digits; 0 for none."""
+    named: defaultdict[str, set[str]] = defaultdict(set)
+    for key in keys:
+        if name := _NUMBERED_NAME.search(key, key.find("/") + 1):
+            named[NUMBER.sub("#", name[0])].add(key)
+    large = (group for group in named.values() if len(group) >= MIN_NUMBERED)
+    return dict.fromkeys(keys, 0) | {key: number for number, group in enumerate(large, 1) for key in group}
 
 
 def alike_urls(domain: Domain, known: set[tuple[int, int]]) -> list[tuple[int, int]]:

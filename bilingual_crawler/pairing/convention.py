@@ -1,12 +1,11 @@
 """Site-level evidence for a pair: announcements, addresses, and the conventions of the site, shown by sure pairs."""
 
-import re
 from dataclasses import fields
 
 import numpy as np
 
 from bilingual_crawler.pairing.arrays import Columns, Floats, Floats32, Mask, Places
-from bilingual_crawler.pairing.candidates import Editions, Found, overlaps
+from bilingual_crawler.pairing.candidates import NUMBER, Editions, Found, overlaps
 from bilingual_crawler.pairing.corpus import Domain
 from bilingual_crawler.pairing.matching import highest, lead
 from bilingual_crawler.pairing.urls import UrlEvidence, agrees
@@ -30,13 +29,12 @@ CONVINCING = 2.0  # minimum log-odds by content of a pair that refutes what a si
 LISTED = 0.5  # minimum similarity of what they link to, 0 to 1
 MARGIN = 4.0  # how far above the claimed pair they are
 BETTER = 2.0  # difference in log-odds by content of a candidate that is better for both documents than the claimed one
-RENUMBERED = 0.3  # minimum share of such claims by equal addresses on a site that numbers its pages otherwise
+RENUMBERED = 0.2  # minimum share of wrong claims by addresses of a group of pages that the site numbers otherwise
 MIN_RENUMBERED = 3  # and their minimum number
 MAX_HELD, MAX_HELD_LEAD = 8.0, 6.0  # clipping bounds of log-odds
 NO_RIVAL = -12.0  # log-odds in place of a missing rival
 MIN_WRONG_CANDIDATES = 3  # minimum wrong candidates of sure pairs for the conventions of a site
 SELDOM = 0.01  # clipping bound of shares, before their log-odds
-_NUMBER = re.compile(r"\d+")
 
 
 def url_columns(domain: Domain, found: Found, i: Places, j: Places, pages: Editions) -> dict[str, Floats32]:
@@ -83,7 +81,7 @@ def _differing(domain: Domain, i: Places, j: Places) -> Floats32:
 def _renumbered(domain: Domain, i: Places, j: Places) -> Floats32:
     """1 where only some of several numbers in addresses differ: ``/12-4-1``, ``/12-5-1``; a single one may be an id."""
     keys = np.array([profile.key.partition("/")[2] for profile in (*domain.a, *domain.b)], dtype=object)
-    shapes = np.array([_NUMBER.sub("#", key) for key in keys], dtype=object)
+    shapes = np.array([NUMBER.sub("#", key) for key in keys], dtype=object)
     several = np.array([shape.count("#") > 1 for shape in shapes], dtype=bool)
     k = len(domain.a) + j
     return np.asarray((shapes[i] == shapes[k]) & several[i] & (keys[i] != keys[k]), dtype=np.float32)
@@ -162,16 +160,20 @@ def disbelieving(columns: Columns, i: Places, j: Places, wrong: Places) -> dict[
 
 
 def without_renumbered(held: Floats, columns: dict[str, Floats32], i: Places, j: Places) -> dict[str, Floats32]:
-    """*columns* without claims by addresses alone, if the site numbers its pages otherwise in each language.
+    """*columns* without claims by addresses alone of pages that the site numbers otherwise in each language.
 
-    It does if content finds a better partner for both documents of many of these claims, by :data:`BETTER`.
+    It does if content contradicts many of the claims of a group, or finds a better partner for both documents.
     """
-    claimed = (columns["key"] > 0) & (columns["hreflang"] + columns["one_sided"] + columns["switcher"] == 0)
+    alone = columns["hreflang"] + columns["one_sided"] + columns["switcher"] == 0
+    claimed = (columns["key"] > 0) & (columns["numbered"] > 0) & alone
     others = np.where(columns["key"] > 0, -np.inf, held)
     better = np.minimum(highest(others, i)[i], highest(others, j)[j]) > held + BETTER
-    if better[claimed].sum() < max(MIN_RENUMBERED, RENUMBERED * claimed.sum()):
+    groups = columns["numbered"].astype(int) * claimed
+    wrong = np.bincount(groups, claimed & (better | (held < CONTRADICTED)))
+    renumbered = wrong >= np.maximum(MIN_RENUMBERED, RENUMBERED * np.bincount(groups))
+    if not renumbered.any():
         return columns
-    found = disbelieving(columns, i, j, np.flatnonzero(claimed))
+    found = disbelieving(columns, i, j, np.flatnonzero(claimed & renumbered[groups]))
     return found | {"url_numbers": np.zeros_like(found["url_numbers"])}
 
 
