@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
         read_pairs,
         run_crawl,
     )
+
+# threads of BLAS that wait for one another cost many times what the small matrices of this package need
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 __version__ = "1.0.0"
 __all__ = [

@@ -113,6 +113,15 @@ def test_an_encoder_overrules_lengths() -> None:
     assert [(bead.a, bead.b) for bead in beads] == [((0, 1), (1, 2)), ((1, 2), (2, 3))]
 
 
+def test_the_similarity_of_sentences_is_that_of_their_sums() -> None:
+    a, b = (np.random.default_rng(seed).standard_normal((5, 8), dtype=np.float32) for seed in (1, 2))
+    nearness = Nearness(a, b, 0.5)
+    for p, q in ((1, 1), (3, 1), (2, 2)):
+        found = nearness.similarity(p, q)
+        expected = [[nearness.of((i, i + p), (j, j + q)) for j in range(6 - q)] for i in range(6 - p)]
+        assert np.allclose(found, expected, atol=1e-5)
+
+
 def test_each_number_and_word_of_a_bead_counts_once() -> None:
     def sentences(*texts: str) -> list[Sentence]:
         return [Sentence(text, 0) for text in texts]

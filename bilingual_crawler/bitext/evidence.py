@@ -227,7 +227,12 @@ class Nearness:
 
     def similarity(self, p: int, q: int) -> NDArray[np.float32]:
         """The same of each *p* and *q* consecutive sentences, ``(n - p + 1, m - q + 1)``, by their first ones."""
-        return np.asarray(_unit(sums(self._a, p)) @ _unit(sums(self._b, q)).T / self._spread)
+        lengths_a, lengths_b = (_lengths(sums(side, size)) for side, size in ((self._a, p), (self._b, q)))
+        return np.asarray(sums(sums(self._products, p).T, q).T / (lengths_a * self._spread) / lengths_b.T)
+
+    @cached_property
+    def _products(self) -> NDArray[np.float32]:
+        return np.asarray(self._a @ self._b.T)
 
     def of(self, a: tuple[int, int], b: tuple[int, int]) -> float:
         """The same of the sentences in two half-open ranges."""
@@ -266,7 +271,11 @@ class Meaning:
 
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
+    return np.asarray(rows / _lengths(rows))
+
+
+def _lengths(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.float32(1e-9)))
 
 
 def _sample(sentences: Sequence[str]) -> Sequence[str]:
