@@ -27,8 +27,7 @@ MAX_EXCHANGES = 2
 """Maximum documents of the other side with which a document exchanges links, that one of them is its translation."""
 MIN_NUMBERED = 3  # minimum addresses whose names differ in digits alone for them to be numbered pages
 NUMBER = re.compile(r"\d+")
-_NUMBERED_NAME = re.compile(r"[^/]*\d[^/]*(?:/\D*)?$")
-"""The last folder or file with a number, and what follows."""
+_LAST_DIGIT = re.compile(r"\d\D*$")
 _WORD = re.compile(r"[^\W_]+")
 ALIKE = 5  # candidates by similar URLs of each document without other evidence
 MAX_SAME_KEY = 20  # maximum documents of one side with the same key for all of them to be candidates
@@ -271,8 +270,10 @@ def _numbered(keys: Sequence[str]) -> dict[str, int]:
     """Return the group of numbered pages of each of *keys*, from 1: names alike but for digits; 0 for none."""
     named: defaultdict[str, set[str]] = defaultdict(set)
     for key in keys:
-        if name := _NUMBERED_NAME.search(key, key.find("/") + 1):
-            named[NUMBER.sub("#", name[0])].add(key)
+        path = key.partition("/")[2]
+        if last := _LAST_DIGIT.search(path):
+            # the last folder or file with a number, and what follows
+            named[NUMBER.sub("#", path[path.rfind("/", 0, last.start()) + 1 :])].add(key)
     large = (group for group in named.values() if len(group) >= MIN_NUMBERED)
     return dict.fromkeys(keys, 0) | {key: number for number, group in enumerate(large, 1) for key in group}
 
