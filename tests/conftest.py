@@ -19,6 +19,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # several tests run at once, and threads of OpenMP that wait for one another keep the cores from the other tests
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the package does
 fork_server.environment = dict(os.environ)
 
 LONGEST = (
