@@ -162,14 +162,14 @@ def disbelieving(columns: Columns, i: Places, j: Places, wrong: Places) -> dict[
 def without_renumbered(held: Floats, columns: dict[str, Floats32], i: Places, j: Places) -> dict[str, Floats32]:
     """*columns* without claims by addresses alone of pages that the site numbers otherwise in each language.
 
-    It does if content contradicts many of the claims of a group, or finds a better partner for both documents.
+    It does if content finds a better partner for both documents of many of the claims of a group of pages.
     """
     alone = columns["hreflang"] + columns["one_sided"] + columns["switcher"] == 0
     claimed = (columns["key"] > 0) & (columns["numbered"] > 0) & alone
     others = np.where(columns["key"] > 0, -np.inf, held)
     better = np.minimum(highest(others, i)[i], highest(others, j)[j]) > held + BETTER
     groups = columns["numbered"].astype(int) * claimed
-    wrong = np.bincount(groups, claimed & (better | (held < CONTRADICTED)))
+    wrong = np.bincount(groups, claimed & better)
     renumbered = wrong >= np.maximum(MIN_RENUMBERED, RENUMBERED * np.bincount(groups))
     if not renumbered.any():
         return columns
