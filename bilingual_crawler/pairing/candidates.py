@@ -248,6 +248,8 @@ def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
             found[i, j].hreflang += 1
         for i in domain.targets(profile.switches, domain.places_a):
             found[i, j].switcher += 1
+    for places in exchanged(domain):
+        found[places].linked = True
     groups = _numbered([profile.key for profile in (*domain.a, *domain.b)])
     by_key: defaultdict[str, list[int]] = defaultdict(list)
     for j, profile in enumerate(domain.b):
@@ -255,9 +257,9 @@ def url_evidence(domain: Domain) -> dict[tuple[int, int], UrlEvidence]:
     for i, profile in enumerate(domain.a):
         for j in by_key.get(profile.key, ())[:MAX_SAME_KEY]:
             agree = all(agrees(one.marked, one.language, domain.pair) for one in (profile, domain.b[j]))
-            found[i, j].key, found[i, j].refused, found[i, j].numbered = agree, not agree, groups[profile.key]
-    for places in exchanged(domain):
-        found[places].linked = True
+            claim = found[i, j]
+            claim.key, claim.refused = agree, not agree
+            claim.numbered = 0 if claim.hreflang or claim.switcher or claim.linked else groups[profile.key]
     if len(domain.group) > 1:
         domains_a, domains_b = ([registered_domain(profile.url) for profile in side] for side in (domain.a, domain.b))
         for (i, j), evidence in found.items():

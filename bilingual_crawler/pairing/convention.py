@@ -164,8 +164,7 @@ def without_renumbered(held: Floats, columns: dict[str, Floats32], i: Places, j:
 
     It does if content finds a better partner for both documents of many of the claims of a group of pages.
     """
-    alone = columns["hreflang"] + columns["one_sided"] + columns["switcher"] == 0
-    claimed = (columns["key"] > 0) & (columns["numbered"] > 0) & alone
+    claimed = (columns["key"] > 0) & (columns["numbered"] > 0)
     others = np.where(columns["key"] > 0, -np.inf, held)
     better = np.minimum(highest(others, i)[i], highest(others, j)[j]) > held + BETTER
     groups = columns["numbered"].astype(int) * claimed

@@ -78,7 +78,8 @@ class StructureEvidence:
 
     def __init__(self, domain: Domain, claimed: Found) -> None:
         self.domain = domain
-        self._claimed = {places for places, evidence in claimed.items() if evidence.comparable}
+        # links among numbered pages correspond whatever the numbers count
+        self._claimed = {places for places, evidence in claimed.items() if not (evidence.refused or evidence.numbered)}
         redirects = candidates.hashed_redirects(domain)
         both = _comparable(domain, claimed)
         self.a, self.b = (Side(domain, profiles, redirects) for profiles in both)

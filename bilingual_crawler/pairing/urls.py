@@ -28,7 +28,7 @@ class UrlEvidence:
     key: bool = False
     """The URLs are equal but for language marks, which agree with the content."""
     numbered: int = 0
-    """Which group of numbered pages, as ``/chapter-3``, :attr:`key` is one of; 0 for none."""
+    """Which group of numbered pages, as ``/chapter-3``, :attr:`key` is one of; 0 for none, or if the pages name it."""
     refused: bool = False
     """The URLs are equal but for language marks, and one mark contradicts the content."""
     linked: bool = False
@@ -41,12 +41,6 @@ class UrlEvidence:
         self.one_sided = self.hreflang == 1
         self.hreflang *= self.hreflang == 2
         self.switcher *= self.switcher == 2
-
-    @property
-    def comparable(self) -> bool:
-        """Whether links to both pages are evidence: those to numbered pages correspond whatever the numbers count."""
-        named = self.hreflang or self.one_sided or self.switcher or self.linked
-        return bool(named or not self.numbered) and not self.refused
 
     @property
     def score(self) -> float:
