@@ -184,8 +184,13 @@ class SiteJudge:
         names[convention.announcing(held, columns) >= 1] = "hreflang"
         return Candidates(i, j, scores, names.tolist(), self._threshold)
 
-    def read(self, domain: Domain, candidates: Candidates, encoder: Encoder | None = None) -> Candidates:
-        """Score doubtful candidates that nobody claims again, by sentences; other unclaimed ones score no higher."""
+    def read(
+        self, domain: Domain, proposed: Proposals, held: Floats, candidates: Candidates, encoder: Encoder | None = None
+    ) -> Candidates:
+        """Score doubtful candidates that nobody claims again, by sentences; other unclaimed ones score no higher.
+
+        The content alone counts, whatever the site says of other pages, if the sentences align and it knows no rival.
+        """
         i, j, scores = candidates.a, candidates.b, candidates.scores.copy()
         unsaid = np.isin(candidates.names, ("structure", "content"))
         asked = sentences.doubtful(domain, i, j, scores, unsaid & (scores <= sentences.SURE))
@@ -193,6 +198,9 @@ class SiteJudge:
             return candidates
         columns = BitextReader(domain, i, j, scores, encoder).columns(asked)
         found = expit(logit(scores[asked]) + self._bitext.predict(columns))
+        clear = convention.unrivalled(held, proposed.columns, (i, j), (domain.alike_a, domain.alike_b))[asked]
+        aligned = (columns["unaligned"] == 0) & (columns["behind"] <= sentences.HARDLY_BEHIND)
+        found = np.where(clear & aligned, np.maximum(found, expit(held[asked])), found)
         limit_a, limit_b = np.ones(len(domain.a)), np.ones(len(domain.b))
         limit_a[i[asked]], limit_b[j[asked]] = found, found
         scores[unsaid] = np.minimum(scores, np.minimum(limit_a[i], limit_b[j]))[unsaid]
@@ -266,8 +274,9 @@ class AutoMethod:
             encoder = self._load_encoder and self._load_encoder()
             evidence = CandidateEvidence(domain, "thorough", encoder, urls=True)
             again = evidence.candidates(candidates.pairs(candidates.threshold))
-            candidates = self._site(domain, *_believed(again, self._thorough), encoder)
-        return self._site.read(domain, candidates, encoder)
+            proposed, held = _believed(again, self._thorough)
+            candidates = self._site(domain, proposed, held, encoder)
+        return self._site.read(domain, proposed, held, candidates, encoder)
 
 
 def _believed(proposed: Proposals, classifier: PairClassifier) -> tuple[Proposals, Floats]:

@@ -27,6 +27,7 @@ MAX_ENCODED = 1_000
 """Sentences that the encoder compares, some 15 ms each; further pairs are read with the lexicon alone."""
 GOOD, VERY_GOOD = 0.5, 0.9  # scores of sentence pairs that count as aligned
 USUALLY_ALIGNED = 0.8  # minimum share of the texts of translations, by characters, that aligns very well
+HARDLY_BEHIND = 0.05  # maximum share that aligns better with the next candidate, if the content is to count alone
 
 BITEXT_FEATURES = ("unaligned", "behind")
 """Evidence against a pair that nobody claims: the share of both texts that aligns very well, below
