@@ -92,6 +92,12 @@ def test_where_pairs_are_announced_pages_that_announce_nothing_get_no_partner() 
     assert pairs_of(aligned(half_translated(announced=True))) == RIGHT
 
 
+def test_where_addresses_claim_most_pairs_translated_names_are_found_by_their_text() -> None:
+    names = {f"/es/pagina-{number}": f"/es/page-{number}" for number in range(16)}
+    pages = {names.get(url, url): page for url, page in half_translated(announced=False).items()}
+    assert pairs_of(aligned(pages)) == {(english, names.get(spanish, spanish)) for english, spanish in RIGHT}
+
+
 def test_pages_with_other_numbers_are_no_pairs_and_a_user_may_raise_the_threshold() -> None:
     pages = half_translated(announced=False)
     alignment = aligned(pages)
@@ -300,7 +306,6 @@ def test_the_sentences_of_a_translation_align_and_those_of_another_page_do_not()
     assert found["unaligned"][:2].max() < found["unaligned"][2]
 
 
-@pytest.fixture
 def test_a_judge_that_is_missing_or_of_another_version_is_named(tmp_path: Path) -> None:
     config = tmp_path / "document-pairs" / "config.json"
     config.parent.mkdir()

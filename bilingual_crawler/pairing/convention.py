@@ -188,10 +188,11 @@ def convincing(held: Floats, columns: Columns, i: Places, j: Places) -> Mask:
 
 
 def unrivalled(held: Floats, columns: Columns, places: tuple[Places, Places], alike: tuple[Places, Places]) -> Mask:
-    """Which candidates are best of both documents by content and :data:`BETTER` than others, and not numbered apart."""
+    """Which candidates are best of both documents by content and :data:`BETTER` than others, without other numbers."""
     (i, j), (alike_a, alike_b) = places, (alike[0][places[0]], alike[1][places[1]])
     ahead = np.minimum(lead(held - NO_RIVAL, i, alike_b), lead(held - NO_RIVAL, j, alike_a))
-    return np.asarray((ahead >= BETTER) & (columns["url_numbers"] == 0) & (columns["marked_otherwise"] == 0))
+    others = columns["url_numbers"] + columns["title_numbers"] + columns["marked_otherwise"]
+    return np.asarray((ahead >= BETTER) & (others == 0))
 
 
 def outshone(held: Floats, best: Mask, i: Places, j: Places) -> Mask:
