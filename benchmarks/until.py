@@ -1,11 +1,13 @@
 """When a crawl with `until` leaves a site: recall, downloads, and the estimate of the remaining pairs beside the truth.
 
-    python -m benchmarks.until SITES_DIR [SITES_DIR …] [--until 0.98] [--fit] [--jobs 2] [--json OUT]
+    python -m benchmarks.until SITES_DIR [SITES_DIR …] [--until 0.98] [--untranslated 0.5] [--fit] [--json OUT]
 
 `gain` on archived sites in the simulator, one row for each folder: the pairs that are found when the rule ends the
 crawl, over all tasks and on the worst, the downloads as a share of all, and the least share after which so many pairs
 are found in this order. A second row asks each site for a pair that it does not have. `--fit` fits the weights of
 `crawl/remaining.py` to the folders, prints them, and measures each site with weights that were fitted to the others.
+With `--untranslated` each site is crawled again as if such a share of the pages in the rarer language of a task had the
+text of their translation at their own address, as many generators fill in what nobody has translated.
 """
 
 from __future__ import annotations
@@ -13,24 +15,27 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import zlib
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import groupby, repeat
+from itertools import groupby, product, repeat
 from pathlib import Path
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from bilingual_crawler import settings as project
-from bilingual_crawler.crawl.remaining import DEVIATION, LOG_REMAINING, OFFSET, RECENT, Estimate, Progress
+from bilingual_crawler.crawl.remaining import DEVIATION, LOG_REMAINING, MIN_PAIRS, OFFSET, RECENT, Estimate, Progress
 from bilingual_crawler.harvest.sites import Task, read_site, read_tasks
 from bilingual_crawler.languages.codes import LanguagePair
 from bilingual_crawler.policies.gain import Gain
 from bilingual_crawler.scoring.linear import LinearModel
 from bilingual_crawler.urls.hosts import registered_domain
 from training.common.options import refuse_bad_input
-from training.common.simulated import freeze, simulate
+from training.common.simulated import FrozenSite, freeze, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +44,6 @@ if TYPE_CHECKING:
 
     from bilingual_crawler.crawl.learner import Learner
     from bilingual_crawler.harvest.sites import Partners, Site
-    from training.common.simulated import FrozenSite
 
 LACKING = ("mlt", "fin", "ukr", "por")
 """A site is asked for the first of these languages that it lacks."""
@@ -108,8 +112,8 @@ FEATURES = tuple(LOG_REMAINING.weights)
 PRESENT = Fit(LOG_REMAINING, DEVIATION)
 
 
-def record(sites: Path, tasks: Sequence[Task]) -> list[Course]:
-    """Crawl one site for each of its *tasks*, and for pairs that it lacks."""
+def record(sites: Path, tasks: Sequence[Task], untranslated: Sequence[float] = ()) -> list[Course]:
+    """Crawl one site for each of its *tasks*, for pairs that it lacks, and with each share of pages *untranslated*."""
     site = read_site(sites / tasks[0].site)
     frozen = freeze(sites / tasks[0].site, site.languages)
     has = set(site.languages.values())
@@ -120,10 +124,30 @@ def record(sites: Path, tasks: Sequence[Task]) -> list[Course]:
         for language, task in kept.items()
         if lacks
     ]
-    return [
+    courses = [
         *(_course(sites.name, site, frozen, task, site.partners(task)) for task in tasks),
         *(_course(sites.name, site, frozen, task, {}) for task in missing),
     ]
+    for task, share in product(tasks, untranslated):
+        filled, partners = _filled_in(frozen, task, site.partners(task), share)
+        if sum(map(len, partners.values())) >= 2 * MIN_PAIRS:
+            courses.append(_course(f"{sites.name}, {share:.0%} untranslated", site, filled, task, partners))
+    return courses
+
+
+def _filled_in(frozen: FrozenSite, task: Task, partners: Partners, share: float) -> tuple[FrozenSite, Partners]:
+    """The site with the text of the other language on a *share* of the pages that have it less, and its gold pairs."""
+    pages = dict(frozen.pages)
+    languages = Counter(pages[url].language for url in partners if url in pages)
+    rarer = min((task.lang_a, task.lang_b), key=lambda language: languages[language])
+    for url, others in partners.items():
+        page, other = pages.get(url), frozen.pages.get(min(others))
+        if page and other and page.language == rarer and zlib.crc32(url.encode()) < share * 2**32:
+            filled = replace(other, url=url, links=page.links, canonical=page.canonical)
+            pages[url] = replace(filled, declared=(rarer,), declared_language=rarer)
+    kept = {url: others for url, others in partners.items() if pages.get(url) is frozen.pages.get(url)}
+    left = {url: frozenset(others & kept.keys()) for url, others in kept.items()}
+    return FrozenSite(pages, frozen.targets), {url: others for url, others in left.items() if others}
 
 
 def _course(folder: str, site: Site, frozen: FrozenSite, task: Task, partners: Partners) -> Course:
@@ -233,7 +257,7 @@ def run(options: argparse.Namespace) -> None:
     with ProcessPoolExecutor(options.jobs) as pool:
         for sites in options.sites:
             groups = [list(group) for _, group in groupby(read_tasks(sites), key=lambda task: task.site)]
-            for some in pool.map(record, repeat(sites), groups):
+            for some in pool.map(record, repeat(sites), groups, repeat(options.untranslated)):
                 courses += some
     fits = {course.task.site: PRESENT for course in courses}
     if options.fit:
@@ -244,13 +268,15 @@ def run(options: argparse.Namespace) -> None:
         errors = [_error(course, fits[course.task.site]) for course in courses]
         print(f"DEVIATION = {mean(errors) ** 0.5:.3f}  # of sites left out")
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
-    for sites in options.sites:
+    by_folder: dict[str, list[Course]] = {}
+    for course in courses:
+        by_folder.setdefault(course.folder, []).append(course)
+    for name, own in by_folder.items():
         for lacks in (False, True):
-            some = [course for course in courses if course.folder == sites.name and course.lacks == lacks]
-            if some:
-                print(row(sites.name, some, fits, options.until))
+            if some := [course for course in own if course.lacks == lacks]:
+                print(row(name, some, fits, options.until))
     if options.json:
-        rows = [figures(list(group), options.until) for _, group in groupby(courses, key=lambda course: course.folder)]
+        rows = [figures(own, options.until) for own in by_folder.values()]
         options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
@@ -258,6 +284,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path, nargs="+", help="folders with different names")
     parser.add_argument("--until", type=float, default=0.98)
+    parser.add_argument("--untranslated", type=float, nargs="+", default=[], metavar="SHARE", help="0 to 1, of pages")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the least downloads, for benchmarks.report")

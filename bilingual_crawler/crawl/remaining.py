@@ -1,5 +1,6 @@
 """How many pairs of a site are still to be found, and whether a crawl may leave the site: docs/until.md."""
 
+from array import array
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
@@ -33,7 +34,8 @@ QUANTILE = 1.2816  # standard deviations to each side of the mean that hold 80 %
 RECENT = (30, 0.08)
 """The latest fetches of a site: so many, or this share of all, whichever is more. Their pairs are a minimum of the
 remaining pairs."""
-RECENT_WITHOUT_PROMISES = (100, 0.25)  # the same for a policy that promises no pairs, without an estimate
+LONGER = (100, 0.25)
+"""The same, where their pairs are compared with what they promised; and for a policy that promises no pairs."""
 
 
 class Estimate(NamedTuple):
@@ -122,11 +124,12 @@ class SiteCourse:
     fetches: int = 0
     pages: int = 0
     found: int = 0  # pairs with a document of the site, at present
-    promised: float = 0.0  # pairs that the fetched URLs promised, at most one each
     contradicted: int = 0  # pages that declare a language of the pair, and have their text in another one
     _documents: list[int] = field(default_factory=lambda: [0, 0])  # in the first and in the second language
     _brought: list[int] = field(default_factory=list)
     """The number of the fetch that brought each pair, also of pairs that were broken later."""
+    _promised: "array[float]" = field(default_factory=lambda: array("d", [0.0]))
+    """Pairs that the URLs fetched so far promised, at most one each: after no fetch, and after each."""
     _latest: deque[float] = field(default_factory=lambda: deque(maxlen=BEST_OF))
 
     def observe_fetch(self, outcome: FetchOutcome) -> None:
@@ -137,7 +140,7 @@ class SiteCourse:
         if outcome.side is not None:
             self._documents[outcome.side] += 1
         promised = min(max(outcome.promised, 0.0), 1.0)
-        self.promised += promised
+        self._promised.append(self._promised[-1] + promised)
         self._latest.append(promised)
 
     def observe_pairs(self, found: int) -> None:
@@ -147,8 +150,10 @@ class SiteCourse:
 
     def brought(self, latest: tuple[int, float]) -> int:
         """Return the number of pairs that the *latest* fetches brought."""
-        before = self.fetches - max(latest[0], int(latest[1] * self.fetches))
-        return len(self._brought) - bisect_left(self._brought, before + 1)
+        return len(self._brought) - bisect_left(self._brought, self._before(latest) + 1)
+
+    def _before(self, latest: tuple[int, float]) -> int:
+        return max(0, self.fetches - max(latest[0], int(latest[1] * self.fetches)))
 
     @property
     def rarer(self) -> int:
@@ -163,14 +168,14 @@ class SiteCourse:
     def features(self, queue: Promise) -> dict[str, float]:
         """Return the features of the estimate, when so many pairs are promised by the *queue* of the site.
 
-        Logarithms of: the pairs that the queue promises, as far as promises were kept so far; the queued URLs; the
+        Logarithms of: the pairs that the queue promises, as far as promises were kept of late; the queued URLs; the
         pairs found; the fetches since the last one, as a share of all; the documents in the rarer language; and the
         greatest promise of the latest fetches.
         """
         best = max(self._latest, default=0.0)
         # the best URL comes first: what promises more waits for something, such as suspects and other workers' hosts
         promised = min(max(queue.pairs, 0.0), queue.urls * best)
-        kept = (len(self._brought) + 0.5) / (self.promised + 0.5)
+        kept = (self.brought(LONGER) + 0.5) / (self._promised[-1] - self._promised[self._before(LONGER)] + 0.5)
         barren = self.fetches - (self._brought[-1] if self._brought else 0)
         return {
             "promised": log(kept * promised + 0.1),
@@ -258,7 +263,7 @@ class RemainingPairs:
         if not courses:
             return False
         estimate = self.estimate(site)
-        recent = RECENT if estimate else RECENT_WITHOUT_PROMISES
+        recent = RECENT if estimate else LONGER
         progress = Progress(
             courses[0].pages,
             sum(course.found for course in courses),
