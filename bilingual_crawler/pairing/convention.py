@@ -1,5 +1,6 @@
 """Site-level evidence for a pair: announcements, addresses, and the conventions of the site, shown by sure pairs."""
 
+from collections import Counter
 from dataclasses import fields
 
 import numpy as np
@@ -20,7 +21,7 @@ SITE_FEATURES = (
 """Features of a candidate: its log-odds by content, *held*, and their leads over the rivals of both pages; for claimed
 ones, how far *held* is below :data:`CONTRADICTED` and, if below 0, how often content contradicts the site; how many of
 the two pages have another announced partner, and an address of another language; for unclaimed ones, log-odds by the
-conventions of the site, and differing numbers in titles and addresses."""
+conventions of the site, and differing numbers in titles, and numbers or kinds of pages in addresses."""
 
 CONFIRMED_BY_CONTENT = 0.0  # log-odds by content that confirm an announcement by only one of two registered domains
 CONTRADICTED = -5.0
@@ -31,6 +32,7 @@ MARGIN = 4.0  # how far above the claimed pair they are
 BETTER = 2.0  # difference in log-odds by content of a candidate that is better for both documents than the claimed one
 RENUMBERED = 0.3  # minimum share of wrong claims by addresses of a group of pages that the site numbers otherwise
 MIN_RENUMBERED = 3  # and their minimum number
+MIN_KIND = 3  # minimum pages of each side with one name, for it to be that of a kind of page
 MAX_HELD, MAX_HELD_LEAD = 8.0, 6.0  # clipping bounds of log-odds
 NO_RIVAL = -12.0  # log-odds in place of a missing rival
 MIN_WRONG_CANDIDATES = 3  # minimum wrong candidates of sure pairs for the conventions of a site
@@ -58,7 +60,7 @@ def url_columns(domain: Domain, found: Found, i: Places, j: Places, pages: Editi
     marked_a, marked_b = (np.array(side, dtype=np.float32) for side in otherwise)
     columns["marked_otherwise"] = marked_a[i] + marked_b[j]
     columns["title_numbers"] = _differing(domain, i, j)
-    columns["url_numbers"] = _renumbered(domain, i, j)
+    columns["url_numbers"] = _of_other_pages(domain, i, j)
     return columns
 
 
@@ -78,13 +80,20 @@ def _differing(domain: Domain, i: Places, j: Places) -> Floats32:
     return np.asarray(1 - np.nan_to_num(overlaps(a, b, i, j), nan=1), dtype=np.float32)
 
 
-def _renumbered(domain: Domain, i: Places, j: Places) -> Floats32:
-    """1 where only some of several numbers in addresses differ: ``/12-4-1``, ``/12-5-1``; a single one may be an id."""
+def _of_other_pages(domain: Domain, i: Places, j: Places) -> Floats32:
+    """1 where addresses are of two kinds of pages, ``/12-4-1/data`` and ``/12-4-1/map``, or renumbered, ``/12-5-1``.
+
+    A single number may be an id. A kind of page has one name, apart from digits, on both sides of the site.
+    """
     keys = np.array([profile.key.partition("/")[2] for profile in (*domain.a, *domain.b)], dtype=object)
     shapes = np.array([NUMBER.sub("#", key) for key in keys], dtype=object)
     several = np.array([shape.count("#") > 1 for shape in shapes], dtype=bool)
+    names = np.array([shape.rstrip("/").rpartition("/")[2] for shape in shapes], dtype=object)
+    on_a, on_b = map(Counter, np.split(names, [len(domain.a)]))
+    of_kind = np.isin(names, [name for name, pages in (on_a & on_b).items() if pages >= MIN_KIND])
     k = len(domain.a) + j
-    return np.asarray((shapes[i] == shapes[k]) & several[i] & (keys[i] != keys[k]), dtype=np.float32)
+    renumbered = (shapes[i] == shapes[k]) & several[i] & (keys[i] != keys[k])
+    return np.asarray(renumbered | (of_kind[i] & of_kind[k] & (names[i] != names[k])), dtype=np.float32)
 
 
 def contradictions(held: Floats, columns: Columns) -> float:
