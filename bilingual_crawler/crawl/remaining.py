@@ -22,7 +22,7 @@ BEST_OF = 10  # latest fetches of which the greatest promise counts
 OFFSET = 0.2  # added to the remaining pairs before their logarithm is taken
 LOG_REMAINING = LinearModel(
     -0.133,
-    {"promised": 0.907, "queued": -0.108, "found": -1.167, "barren": -0.458, "rarer": 0.949, "best": -0.139},
+    {"promised": 0.907, "untranslated": 0.64, "queued": -0.108, "found": -1.167, "barren": -0.458, "rarer": 0.949, "best": -0.139},
 )
 """Logarithm of the remaining pairs, by :meth:`SiteCourse.features`: ``python -m benchmarks.until --fit``."""
 DEVIATION = 1.0
@@ -170,15 +170,19 @@ class SiteCourse:
 
         Logarithms of: the pairs that the queue promises, as far as promises were kept of late; the queued URLs; the
         pairs found; the fetches since the last one, as a share of all; the documents in the rarer language; and the
-        greatest promise of the latest fetches.
+        greatest promise of the latest fetches. What the queue brings if it is like these, over what it promises, by the
+        share of pages that are not translated: there it promises too little.
         """
         best = max(self._latest, default=0.0)
         # the best URL comes first: what promises more waits for something, such as suspects and other workers' hosts
         promised = min(max(queue.pairs, 0.0), queue.urls * best)
-        kept = (self.brought(LONGER) + 0.5) / (self._promised[-1] - self._promised[self._before(LONGER)] + 0.5)
+        before, brought = self._before(LONGER), self.brought(LONGER) + 0.5
+        kept = log(brought / (self._promised[-1] - self._promised[before] + 0.5) * promised + 0.1)
+        alike = log(brought / (self.fetches - before + 1) * queue.urls + 0.1)
         barren = self.fetches - (self._brought[-1] if self._brought else 0)
         return {
-            "promised": log(kept * promised + 0.1),
+            "promised": kept,
+            "untranslated": self.contradicted / (self.fetches + 10) * (alike - kept),
             "queued": log(queue.urls + 1),
             "found": log(self.found + 0.5),
             "barren": log((barren + 1) / (self.fetches + 1)),
