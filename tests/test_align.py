@@ -103,8 +103,7 @@ def test_announced_translations_are_followed_through_redirects() -> None:
         {moved: twice, twice: there, there: moved},
         {moved: there, moved.replace("https", "http"): moved},
     ):
-        alignment = aligned(corpus(pages, redirects))
-        assert [(pair.method, pair.score) for pair in alignment.pairs] == [("hreflang", 0.95)]
+        assert [(pair.method, pair.score) for pair in aligned(corpus(pages, redirects)).pairs] == [("hreflang", 0.95)]
     assert not aligned(corpus(pages, {moved: twice, twice: moved})).pairs
 
 
@@ -137,8 +136,7 @@ def test_of_copies_the_one_under_an_address_of_its_language_is_paired() -> None:
     spanish = f"{HOST}/es/a"
     texts = {"/de/a": (*ENGLISH, "It is old."), "/en/a": ENGLISH, "/fr/a": (*ENGLISH, "It is old.")}
     pages = {HOST + path: html(text * 6, alternate("es", spanish)) for path, text in texts.items()}
-    alignment = aligned(corpus(pages | {spanish: html(SPANISH * 6)}))
-    assert pairs(alignment) == {("/en/a", "/es/a")}
+    assert pairs(aligned(corpus(pages | {spanish: html(SPANISH * 6)}))) == {("/en/a", "/es/a")}
 
 
 def test_copies_that_name_their_document_are_left_out_and_what_they_announce_counts() -> None:

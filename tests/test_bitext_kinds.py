@@ -71,8 +71,7 @@ def objection(a: str, b: str, pair: LanguagePair = PAIR, templates: Templates | 
 
 
 def test_a_side_that_is_cut_off_or_has_a_long_rest_shifts_nothing() -> None:
-    cut = [(a, b[:2]) for a, b in pages()]
-    assert good(align(cut)) == {both for page in PAGES for both in page[:2]}
+    assert good(align([(a, b[:2]) for a, b in pages()])) == {both for page in PAGES for both in page[:2]}
     said = [f"I was there {word} and liked the town and its people." for word in ("once", "twice", "often", "never")]
     assert good(align([(a + said, b) for a, b in pages()])) == TRUE
 

@@ -184,8 +184,7 @@ def test_a_declaration_does_not_count_where_a_detector_can_know() -> None:
 
 def test_languages_that_count_as_one_are_detectable_together() -> None:
     assert not detection(pair=LanguagePair.parse("eng-hrv")).undetectable
-    both = LanguagePair.parse("eng-sme", equivalents=["sme smj"])
-    assert detection(pair=both).undetectable == {"sme", "smj"}
+    assert detection(pair=LanguagePair.parse("eng-sme", equivalents=["sme smj"])).undetectable == {"sme", "smj"}
 
 
 # errors ---------------------------------------------------------------------------------------------------------------

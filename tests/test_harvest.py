@@ -192,8 +192,7 @@ class TestCurve:
         assert downloads_to([0, 0], 50, 3) is None
 
     def test_bootstrap_draws_sites(self) -> None:
-        same = [result("bfs", "x", 0.2), result("bfs", "x", 0.8)]
-        assert bootstrap(same) == (0.5, 0.5)
+        assert bootstrap([result("bfs", "x", 0.2), result("bfs", "x", 0.8)]) == (0.5, 0.5)
         spread = [result("bfs", str(n), n / 10) for n in range(10)]
         low, high = bootstrap(spread)
         assert 0.1 < low < 0.45 < high < 0.8
@@ -444,8 +443,7 @@ class TestCommand:
         (row,) = json.loads((tmp_path / "out" / "results.json").read_text())
         assert row["until"] == 0.98
         assert row["estimate"]["low"] <= row["estimate"]["share"] <= row["estimate"]["high"] == 1
-        refused = scrapy_harvest(*given, "0.9", status=2)
-        assert "holds crawls with --until 0.98: choose another --out" in refused
+        assert "holds crawls with --until 0.98: choose another --out" in scrapy_harvest(*given, "0.9", status=2)
 
     def test_a_failing_crawl_is_reported(self, sites: Path, tmp_path: Path) -> None:
         given = ("--policies", "bfs", "--out", tmp_path / "out", "-s", "SCHEDULER=no.such.Scheduler")

@@ -47,8 +47,7 @@ def test_the_crawl_ends_with_the_honest_pairs_and_touches_nothing_forbidden(tmp_
     assert not [request for request in site.requests if re.search(r"^X-Evil", request, re.MULTILINE | re.IGNORECASE)]
     _check_files(tmp_path, out)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", stdout + stderr)
-    report = (out / "report.html").read_text()
-    assert "<script" not in report
+    assert "<script" not in (out / "report.html").read_text()
     assert not [path for path in HONEST if path[1:3] in ("en", "es") and found[path] != "document"]
     assert len(documents(tmp_path)) >= 2 * PAGES + 2
 

@@ -183,8 +183,7 @@ def test_languages_of_a_class_count_as_one_unless_the_pair_is_inside_it() -> Non
 
 
 def test_equivalents_can_be_given() -> None:
-    pair = LanguagePair.parse("glg-eng", equivalents=["glg por", ("dan", "nob")])
-    assert pair.side("por") == "glg"
+    assert LanguagePair.parse("glg-eng", equivalents=["glg por", ("dan", "nob")]).side("por") == "glg"
     assert LanguagePair.parse("eng-hrv", equivalents=()).side("bos") is None
     assert parse_equivalents(["hr, bs  sr"]) == frozenset({frozenset({"hrv", "bos", "srp"})})
     assert parse_equivalents(DEFAULT_EQUIVALENTS) == LanguagePair("eng", "hrv").equivalents

@@ -181,8 +181,7 @@ def test_told_twice_a_crawl_ends_at_once_with_a_true_summary(tmp_path: Path) -> 
         terminal.process.send_signal(signal.SIGINT)
         terminal.wait(20)
         assert not released.is_set()
-        stopped = check(tmp_path)
-        assert stopped["finish_reason"] == "shutdown"
+        assert check(tmp_path)["finish_reason"] == "shutdown"
         assert f"{site.url}/es/" not in {row["url"] for row in read_tsv(tmp_path / "out/crawl.tsv")}
         assert not (tmp_path / "out/report.html").exists()
         assert "scrapy report" in terminal.shown

@@ -341,8 +341,7 @@ class TestText:
         assert len(page.title) <= MAX_TITLE
         assert len(page.text) <= MAX_TEXT
         assert {"/es/", "/a"} <= {link.url.removeprefix("https://example.org") for link in page.links}
-        shortened = msgspec.structs.replace(page, text="")
-        assert len(repr(shortened)) < MAX_TITLE + 1000 * (len(page.links) + 1)
+        assert len(repr(msgspec.structs.replace(page, text=""))) < MAX_TITLE + 1000 * (len(page.links) + 1)
 
     def test_what_is_long_does_not_stay_in_memory(self) -> None:
         """Caches of a helper process outlive the page."""

@@ -143,8 +143,7 @@ def test_a_proposal_counts_where_there_is_nothing_better_and_is_checked_like_eve
     assert judged(page(on("um"), "isl"), page(IS, "isl")) == Pair(EN, IS, 0.85, "url", "eng-isl")
     assert judged(page(on("um"), "eng")) is None
     assert judged(page(on("um"), "isl", length=5)) is None
-    waiting = holding(page(EN, "eng"))
-    assert waiting.propose(EN, Proposal(on("um"), "parallel", 0.7)) is None
+    assert holding(page(EN, "eng")).propose(EN, Proposal(on("um"), "parallel", 0.7)) is None
 
 
 def proposed(ledger: PairLedger, english: str, icelandic: str) -> Pair | None:

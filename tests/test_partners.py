@@ -99,6 +99,12 @@ def test_where_addresses_claim_most_pairs_translated_names_are_found_by_their_te
     assert pairs_of(aligned(english | spanish)) == set([*zip(english, spanish, strict=True)][:20])
 
 
+def test_pages_of_two_kinds_are_no_pair_whatever_their_text_says() -> None:
+    kinds = (("en", "eng", "data", 0), ("es", "spa", "map", 0), ("en", "eng", "map", 20), ("es", "spa", "data", 30))
+    pages = {f"/{code}/{at + n}/{kind}": indicator(name, at + n) for code, name, kind, at in kinds for n in range(9)}
+    assert not pairs_of(aligned(pages))
+
+
 def test_pages_with_other_numbers_are_no_pairs_and_a_user_may_raise_the_threshold() -> None:
     pages = half_translated(announced=False)
     alignment = aligned(pages)
@@ -279,8 +285,7 @@ def test_a_switcher_to_pages_that_are_not_translated_yet_takes_no_partner_away()
             body = indicator("spa" if code == "es" else "eng", number)
             note = f"<p>{WHEN[number]} {code} {number * 31}</p>" if code in ("ga", "ro") else ""
             pages[url] = body.replace(b"<h1>", f"<ul>{menu}</ul>{note}<h1>".encode())
-    found = pairs_of(aligned(pages))
-    assert {(f"/en/page-{n}", f"/es/page-{n}") for n in range(10)} <= found
+    assert {(f"/en/page-{n}", f"/es/page-{n}") for n in range(10)} <= pairs_of(aligned(pages))
 
 
 def test_a_site_without_sure_pairs_shows_nothing() -> None:

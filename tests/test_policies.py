@@ -192,8 +192,7 @@ def test_gain_believes_the_wording_of_a_link() -> None:
 def test_gain_does_not_take_a_stub_for_a_translation() -> None:
     crawl = Learner(make(Gain))
     visit(crawl, page("/en/um", "eng", length=5000), links("/is/um", "/is/um/"))
-    worth = visit(crawl, page("/is/um", "isl", length=100), [])
-    assert worth["/is/um/"] > 0.5
+    assert visit(crawl, page("/is/um", "isl", length=100), [])["/is/um/"] > 0.5
 
 
 def test_gain_ranks_seeds_by_language_and_crosses_pages_in_others_unless_told_not_to() -> None:

@@ -104,8 +104,7 @@ def alike(one: Any, other: Any) -> bool:
 def test_tables_are_read(reader: str, kind: str, bitext: Path, lines: dict[str, list[dict[str, Any]]]) -> None:
     read: Callable[[str, Path], list[dict[str, Any]]] = READERS[reader]
     expected = lines[kind]
-    found = read("json", bitext / f"en-fi.{kind}jsonl.gz")
-    assert alike(expected, found)
+    assert alike(expected, read("json", bitext / f"en-fi.{kind}jsonl.gz"))
     assert alike(list(map(flat, expected)), read("parquet", bitext / f"en-fi.{kind}parquet"))
     authors = {json.dumps(row["author"]) for row in expected}
     assert len(authors) == (2 if kind else len(authors)), "a fact that comes late is read"

@@ -3,6 +3,7 @@
 import random
 import signal
 import time
+from itertools import product
 from math import log
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -100,6 +101,15 @@ def test_what_is_promised_counts_as_far_as_promises_were_kept() -> None:
     queue = Promise(200, 50.0)
     assert kept.estimate(queue).remaining > 2 * broken.estimate(queue).remaining
     assert kept.estimate(queue).remaining > kept.estimate(Promise(200, 0.5)).remaining
+
+
+def test_where_pages_are_not_translated_a_queue_like_the_rest_brings_more_than_it_promises() -> None:
+    courses = SiteCourse(), SiteCourse()
+    for number, course in product(range(200), courses):
+        course.observe_fetch(FetchOutcome(0.02, side=number % 2, is_contradicted=course is courses[1]))
+        course.observe_pairs(number // 20)
+    few, many = (course.estimate(Promise(300, 0.5)) for course in courses)
+    assert 5 < few.remaining < many.remaining / 1.5 < 30
 
 
 def test_what_a_host_that_is_given_up_had_in_its_queue_is_not_found() -> None:
