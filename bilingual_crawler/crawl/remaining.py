@@ -1,6 +1,5 @@
 """How many pairs of a site are still to be found, and whether a crawl may leave the site: docs/until.md."""
 
-from array import array
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
@@ -21,15 +20,12 @@ BOTH_LANGUAGES = 3  # minimum documents in the rarer language of a bilingual sit
 BEST_OF = 10  # latest fetches of which the greatest promise counts
 OFFSET = 0.2  # added to the remaining pairs before their logarithm is taken
 LOG_REMAINING = LinearModel(
-    0.175,
-    {
-        **{"promised": 1.102, "untranslated": 0.436, "queued": -0.078},
-        **{"found": -0.663, "barren": -0.233, "rarer": 0.538, "best": -0.144},
-    },
+    -0.133,
+    {"promised": 0.907, "queued": -0.108, "found": -1.167, "barren": -0.458, "rarer": 0.949, "best": -0.139},
 )
 """Logarithm of the remaining pairs, by :meth:`SiteCourse.features`: ``python -m benchmarks.until --fit``."""
 DEVIATION = 1.0
-"""Standard deviation of the logarithm of the remaining pairs, on sites left out of the fit .93, rounded up."""
+"""Standard deviation of the logarithm of the remaining pairs, on sites left out of the fit .75, rounded up."""
 NEGLIGIBLE = 1e-6  # remaining pairs that count as 0
 QUANTILE = 1.2816  # standard deviations to each side of the mean that hold 80 % of a normal distribution
 
@@ -37,8 +33,7 @@ QUANTILE = 1.2816  # standard deviations to each side of the mean that hold 80 %
 RECENT = (30, 0.08)
 """The latest fetches of a site: so many, or this share of all, whichever is more. Their pairs are a minimum of the
 remaining pairs."""
-LONGER = (100, 0.25)
-"""The same, where their pairs are compared with what they promised; and for a policy that promises no pairs."""
+LONGER = (100, 0.25)  # the same for a policy that promises no pairs, and where promises are too low
 
 
 class Estimate(NamedTuple):
@@ -127,12 +122,11 @@ class SiteCourse:
     fetches: int = 0
     pages: int = 0
     found: int = 0  # pairs with a document of the site, at present
+    promised: float = 0.0  # pairs that the fetched URLs promised, at most one each
     contradicted: int = 0  # pages that declare a language of the pair, and have their text in another one
     _documents: list[int] = field(default_factory=lambda: [0, 0])  # in the first and in the second language
     _brought: list[int] = field(default_factory=list)
     """The number of the fetch that brought each pair, also of pairs that were broken later."""
-    _promised: "array[float]" = field(default_factory=lambda: array("d", [0.0]))
-    """Pairs that the URLs fetched so far promised, at most one each: after no fetch, and after each."""
     _latest: deque[float] = field(default_factory=lambda: deque(maxlen=BEST_OF))
 
     def observe_fetch(self, outcome: FetchOutcome) -> None:
@@ -143,7 +137,7 @@ class SiteCourse:
         if outcome.side is not None:
             self._documents[outcome.side] += 1
         promised = min(max(outcome.promised, 0.0), 1.0)
-        self._promised.append(self._promised[-1] + promised)
+        self.promised += promised
         self._latest.append(promised)
 
     def observe_pairs(self, found: int) -> None:
@@ -156,6 +150,7 @@ class SiteCourse:
         return len(self._brought) - bisect_left(self._brought, self._before(latest) + 1)
 
     def _before(self, latest: tuple[int, float]) -> int:
+        """Number of fetches before the *latest*."""
         return max(0, self.fetches - max(latest[0], int(latest[1] * self.fetches)))
 
     @property
@@ -171,21 +166,20 @@ class SiteCourse:
     def features(self, queue: Promise) -> dict[str, float]:
         """Return the features of the estimate, when so many pairs are promised by the *queue* of the site.
 
-        Logarithms of: the pairs that the queue promises, as far as promises were kept of late; the queued URLs; the
+        Logarithms of: the pairs that the queue promises, as far as promises were kept so far; the queued URLs; the
         pairs found; the fetches since the last one, as a share of all; the documents in the rarer language; and the
-        greatest promise of the latest fetches. What the queue brings if it is like these, over what it promises, by the
-        share of pages that are not translated: there it promises too little.
+        greatest promise of the latest fetches. The more pages are not translated, the less is promised of others: their
+        share takes part of the weight of the promised pairs for those that the queue brings if it is like the rest.
         """
         best = max(self._latest, default=0.0)
         # the best URL comes first: what promises more waits for something, such as suspects and other workers' hosts
         promised = min(max(queue.pairs, 0.0), queue.urls * best)
-        before, brought = self._before(LONGER), self.brought(LONGER) + 0.5
-        kept = log(brought / (self._promised[-1] - self._promised[before] + 0.5) * promised + 0.1)
-        alike = log(brought / (self.fetches - before + 1) * queue.urls + 0.1)
+        kept = (len(self._brought) + 0.5) / (self.promised + 0.5)
+        alike = (self.brought(LONGER) + 0.5) / (self.fetches - self._before(LONGER) + 1) * queue.urls
+        untranslated = self.contradicted / (self.fetches + 10)
         barren = self.fetches - (self._brought[-1] if self._brought else 0)
         return {
-            "promised": kept,
-            "untranslated": self.contradicted / (self.fetches + 10) * (alike - kept),
+            "promised": (1 - untranslated) * log(kept * promised + 0.1) + untranslated * log(alike + 0.1),
             "queued": log(queue.urls + 1),
             "found": log(self.found + 0.5),
             "barren": log((barren + 1) / (self.fetches + 1)),
