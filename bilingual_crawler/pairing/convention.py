@@ -28,6 +28,7 @@ CONTRADICTED = -5.0
 """Log-odds by content that hardly any translation falls below, even if short or without a common word."""
 CONVINCING = 2.0  # minimum log-odds by content of a pair that refutes what a site claims of its documents
 LISTED = 0.5  # minimum similarity of what they link to, 0 to 1
+ELSEWHERE = 0.2  # maximum similarity of what lists of other pages link to
 MARGIN = 4.0  # how far above the claimed pair they are
 BETTER = 2.0  # difference in log-odds by content of a candidate that is better for both documents than the claimed one
 RENUMBERED = 0.3  # minimum share of wrong claims by addresses of a group of pages that the site numbers otherwise

@@ -141,8 +141,9 @@ class SiteJudge:
         said, foreign = convention.says(held, proposed.columns), proposed.columns["one_sided"]
         # who writes links into a text knows where they lead, templates do not
         disputed = convention.announced(proposed.columns) & said & ((held < sentences.SUPPORTED) | (foreign > 0))
-        # where there is little to compare, the claim decides
-        disputed &= (foreign > 0) | (proposed.columns["shorter"] >= np.log1p(sentences.COMPARED))
+        # where there is little to compare, the claim decides, but for lists of other pages
+        little = proposed.columns["shorter"] < np.log1p(sentences.COMPARED)
+        disputed &= (foreign > 0) | ~little | (proposed.columns["outlinks"] < convention.ELSEWHERE)
         best = ~said & convention.convincing(held, proposed.columns, i, j)
         worse = convention.outshone(held, best, i, j)
         limit = np.array([float(not (worse[k] and domain.objection(i[k], j[k]))) for k in range(len(i))])
