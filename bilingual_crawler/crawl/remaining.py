@@ -174,12 +174,12 @@ class SiteCourse:
         best = max(self._latest, default=0.0)
         # the best URL comes first: what promises more waits for something, such as suspects and other workers' hosts
         promised = min(max(queue.pairs, 0.0), queue.urls * best)
-        kept = (len(self._brought) + 0.5) / (self.promised + 0.5)
-        alike = (self.brought(LONGER) + 0.5) / (self.fetches - self._before(LONGER) + 1) * queue.urls
+        kept = log((len(self._brought) + 0.5) / (self.promised + 0.5) * promised + 0.1)
+        alike = log((self.brought(LONGER) + 0.5) / (self.fetches - self._before(LONGER) + 1) * queue.urls + 0.1)
         untranslated = self.contradicted / (self.fetches + 10)
         barren = self.fetches - (self._brought[-1] if self._brought else 0)
         return {
-            "promised": (1 - untranslated) * log(kept * promised + 0.1) + untranslated * log(alike + 0.1),
+            "promised": kept + untranslated * max(alike - kept, 0.0),
             "queued": log(queue.urls + 1),
             "found": log(self.found + 0.5),
             "barren": log((barren + 1) / (self.fetches + 1)),
