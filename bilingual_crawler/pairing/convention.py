@@ -30,7 +30,7 @@ CONVINCING = 2.0  # minimum log-odds by content of a pair that refutes what a si
 LISTED = 0.5  # minimum similarity of what they link to, 0 to 1
 ELSEWHERE = 0.2  # maximum similarity of what lists of other pages link to
 MARGIN = 4.0  # how far above the claimed pair they are
-BETTER = 2.0  # difference in log-odds by content of a candidate that is better for both documents than the claimed one
+BETTER = 2.0  # difference in log-odds by content from which a candidate is better for both documents than others
 RENUMBERED = 0.3  # minimum share of wrong claims by addresses of a group of pages that the site numbers otherwise
 MIN_RENUMBERED = 3  # and their minimum number
 MIN_KIND = 3  # minimum pages of each side with one name, for it to be that of a kind of page
@@ -198,7 +198,7 @@ def convincing(held: Floats, columns: Columns, i: Places, j: Places) -> Mask:
 
 
 def unrivalled(held: Floats, columns: Columns, places: tuple[Places, Places], alike: tuple[Places, Places]) -> Mask:
-    """Which candidates are best of both documents by content and :data:`BETTER` than others, without other numbers."""
+    """Which candidates are :data:`BETTER` than all others of both documents, and no title or address speaks against."""
     (i, j), (alike_a, alike_b) = places, (alike[0][places[0]], alike[1][places[1]])
     ahead = np.minimum(lead(held - NO_RIVAL, i, alike_b), lead(held - NO_RIVAL, j, alike_a))
     others = columns["url_numbers"] + columns["title_numbers"] + columns["marked_otherwise"]
