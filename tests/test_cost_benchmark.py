@@ -12,7 +12,7 @@ from benchmarks.processes import measure
 
 BURN = """
 import time
-held = bytearray(200 << 20)
+held = bytearray(300 << 20)
 held[::4096] = b"x" * len(held[::4096])
 while time.process_time() < 0.8:
     pass
