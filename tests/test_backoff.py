@@ -65,8 +65,7 @@ def test_an_answer_ends_the_row() -> None:
 
 def test_a_host_that_never_answered_is_given_up_soon() -> None:
     clock = Clock()
-    rests = fail(Backoff(Patience(), clock), clock, STRANGER_FAILURES)
-    assert rests.index(None) == STRANGER_FAILURES - 1
+    assert fail(Backoff(Patience(), clock), clock, STRANGER_FAILURES).index(None) == STRANGER_FAILURES - 1
 
 
 def test_requests_that_were_under_way_together_fail_once() -> None:

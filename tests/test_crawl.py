@@ -393,8 +393,7 @@ def test_only_a_crawl_that_fetched_nothing_fails_and_a_seed_without_scheme_is_tr
     both = tmp_path / "both"
     both.mkdir()
     (both / "seeds.txt").write_text(f"# two sites\n{gone}\n\n{site.url.removeprefix('http://')}/en/\n")
-    result = ended_well(crawl(both, "seeds.txt", *contact, "-s", "RETRY_ENABLED=0"))
-    assert "host not found" in result.stderr
+    assert "host not found" in ended_well(crawl(both, "seeds.txt", *contact, "-s", "RETRY_ENABLED=0")).stderr
     assert len(documents(both)) == 2 * PAGES + 2
 
 

@@ -146,8 +146,7 @@ def test_a_refused_connection_is_called_so(tmp_path: Path) -> None:
 
 def test_one_page_is_a_page_and_a_time_has_no_unit(tmp_path: Path, site: str) -> None:
     given = ("--max-pages", "1", "--out", "out", "-s", "LOGSTATS_INTERVAL=0.01")
-    result = run(tmp_path, *CRAWL, site, "-v", *given, *QUICK)
-    assert "INFO: 1 page, 1 document, 0 pairs, " in result.stderr
+    assert "INFO: 1 page, 1 document, 0 pairs, " in run(tmp_path, *CRAWL, site, "-v", *given, *QUICK).stderr
     assert re.search(r" UTC, 0:00:\d\d\b(?! h)", (tmp_path / "out" / "report.html").read_text())
 
 

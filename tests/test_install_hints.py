@@ -3,7 +3,10 @@
 import re
 import subprocess
 import tomllib
+from importlib.metadata import distributions
 from pathlib import Path
+
+from packaging.specifiers import SpecifierSet
 
 from bilingual_crawler import plugins
 
@@ -72,6 +75,13 @@ def test_the_readme_names_the_programs_that_tests_need() -> None:
     paragraph = README.read_text(encoding="utf-8").partition("`make test`")[2].partition("\n\n")[0]
     assert needed <= set(re.findall(r"`([\w-]+)`", paragraph))
     assert needed <= set(re.findall(r"[\w-]+", (ROOT / ".ci" / "run").read_text(encoding="utf-8")))
+
+
+def test_the_oldest_python_can_have_what_is_pinned() -> None:
+    oldest = PROJECT["requires-python"].removeprefix(">=") + ".0"
+    pinned = re.findall(r"^([a-z\d-]+)==", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    needs = {re.sub("[-_.]+", "-", one.name).lower(): one.metadata["Requires-Python"] for one in distributions()}
+    assert not [name for name in pinned if oldest not in SpecifierSet(needs.get(name) or "")]
 
 
 def test_a_pair_without_seeds_is_that_of_the_example_and_with_seeds_that_of_the_websites() -> None:

@@ -52,8 +52,7 @@ def test_messages_with_parameters_are_left_out(tmp_path: Path) -> None:
 
 def test_phrases_are_short_words_in_lower_case() -> None:
     assert plain_phrase("Recent <b>Changes</b> (wiki) 12") == "recent changes"
-    long = [("eng", "one two three four five", "fra", "un"), ("eng", "same", "fra", "Same")]
-    assert chosen(long) == []
+    assert chosen([("eng", "one two three four five", "fra", "un"), ("eng", "same", "fra", "Same")]) == []
     many = [f"word {'x' * (i % 30)}{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}" for i in range(500)]
     found = chosen([("eng", phrase, "fra", "mot") for phrase in many])
     assert len(found) == len(set(map(plain_phrase, many))) <= MOST_OF_PAIR

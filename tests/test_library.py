@@ -180,8 +180,7 @@ def test_html_is_read_without_its_frame(folders: Path) -> None:
 
 
 def test_a_document_in_another_language_is_left_out_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    found = align([*ENGLISH.items(), ("stray", MALTESE["jasar"])], MALTESE.items(), PAIR)
-    assert named(found) == GOLD
+    assert named(align([*ENGLISH.items(), ("stray", MALTESE["jasar"])], MALTESE.items(), PAIR)) == GOLD
     assert "stray, which is not in English" in caplog.text
 
 

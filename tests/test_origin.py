@@ -134,8 +134,7 @@ def crawl(folder: Path, url: str, *settings: str, others: Iterable[str] = ()) ->
     chosen = (f"BILINGUAL_OUTPUT_DIR={folder}", "BILINGUAL_ENCODER=", "BILINGUAL_STALE_PAGES=0", *settings)
     seeds = ",".join(f"{site}/en/plain" for site in (url, *others))
     arguments = ("-a", "pair=eng-spa", "-a", f"seeds={seeds}", *each("-s", *chosen))
-    result = ended_well(run_scrapy(folder.parent, "crawl", "bilingual", *arguments))
-    assert "Traceback" not in result.stderr
+    assert "Traceback" not in ended_well(run_scrapy(folder.parent, "crawl", "bilingual", *arguments)).stderr
     return outcomes_of(folder, url)
 
 

@@ -185,8 +185,7 @@ def test_folds_grow_and_batches_are_of_like_length() -> None:
     seen = [set(epoch.tolist()) for epoch in epochs]
     assert [len(rows) for rows in seen] == [192, 400, 592]
     assert len(seen[0] | seen[1]) <= 400
-    spread = np.ptp(lengths[epochs[2].reshape(-1, 16)], axis=1)
-    assert np.median(spread) < 0.2 * np.ptp(lengths)
+    assert np.median(np.ptp(lengths[epochs[2].reshape(-1, 16)], axis=1)) < 0.2 * np.ptp(lengths)
 
 
 def test_sigmoid_head_and_new_top_layers(tmp_path: Path) -> None:

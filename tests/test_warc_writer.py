@@ -69,8 +69,7 @@ def test_exchange_is_two_linked_records(tmp_path: Path) -> None:
     assert request[1].headers == [("Host", "example.com"), ("User-Agent", "tester")]
     assert request[0]["WARC-Concurrent-To"] == response[0]["WARC-Record-ID"]
     assert location.file == path.name
-    versions = set(re.findall(rb"^WARC/.*?$", gzip.decompress(path.read_bytes()), re.MULTILINE))
-    assert versions == {b"WARC/1.0\r"}
+    assert set(re.findall(rb"^WARC/.*?$", gzip.decompress(path.read_bytes()), re.MULTILINE)) == {b"WARC/1.0\r"}
     assert b"format: WARC File Format 1.0" in info[2]
 
 
