@@ -99,7 +99,7 @@ def test_lower_precision_is_smaller_and_weights_that_one_file_cannot_hold_are_in
     assert f"{precision}: logits differ" in (one / "README.md").read_text()
     net, graph = hub.load_classifier(str(exported / "hub"), "language"), onnx.load(one / "model.onnx")
     assert largest_difference(net, graph, torch.randint(4, 100, (3, 15))) < 0.1
-    assert graph.ByteSize() < onnx.load(exported / "out" / "model.onnx").ByteSize() == (precision != "fp32")
+    assert (graph.ByteSize() < onnx.load(exported / "out" / "model.onnx").ByteSize()) == (precision != "fp32")
     monkeypatch.setattr(model_folder, "MAX_WEIGHTS", 1000)  # 2 GiB
     export_language(exported / "hub", two, precision)
     assert (two / "model.onnx").stat().st_size < (one / "model.onnx").stat().st_size / 2
