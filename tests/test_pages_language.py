@@ -87,6 +87,7 @@ def test_the_text_and_what_is_declared_decide() -> None:
         ([ENG, ENG, ENG, FIN], (), "eng"), ([ENG, FIN, FIN, FIN], (), "fin"), (["of the"] * 50 + [FIN, FIN], (), "fin"),
         # code reads as English; a wide character counts twice
         ([FIN, FIN, *[CODE] * 9], (), "fin"), ([CODE] * 9, (), "eng"), ([ENG, 6 * CHINESE], (), "zho"),
+        ([FIN, FIN, *[CODE] * 9], ("eng", "eng"), "fin"),
         # a text outvotes what is declared: where a translation is missing, a generator shows the original in its frame
         ([ENG, ENG], ("fin",), "eng"), ([ENG, ENG], ("fin", None, "fin"), "eng"), ([ENG, ENG], ("fin",) * 4, "eng"),
         ([SLOVAK] * 6, ("ces",), "slk"), ([GALICIAN] * 6, ("por",), "glg"), ([ENG] * 6, ("hrv",), "eng"),

@@ -3,13 +3,15 @@
 import json
 from pathlib import Path
 from random import Random
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
 from support.texts import MODELS, corpus, only_domain
 
 from bilingual_crawler.pairing.align import align
-from bilingual_crawler.pairing.convention import SITE_FEATURES, contradictions, site_columns, without_renumbered
+from bilingual_crawler.pairing.arrays import Floats32
+from bilingual_crawler.pairing.convention import SITE_FEATURES, contradictions, site_columns, without_mistaken
 from bilingual_crawler.pairing.corpus import Corpus
 from bilingual_crawler.pairing.evidence import CandidateEvidence, PairClassifier, load_judge
 from bilingual_crawler.pairing.methods import make_method
@@ -122,19 +124,52 @@ def numbered(folder: str, language: str, count: int, moved: int = 0, since: int 
     return {f"/{folder}/node{n}.html": page for n, page in zip(numbers, pages, strict=True)}
 
 
+def believed(pages: dict[str, bytes]) -> Floats32:
+    """Which candidates equal addresses claim, by content, too."""
+    proposed = CandidateEvidence(only_domain(on_site(pages)), "structure", urls=True).candidates()
+    held = PairClassifier(MODELS, "structure").log_odds(proposed.columns)
+    return without_mistaken(held, proposed.columns, proposed.a, proposed.b)["key"]
+
+
 @pytest.mark.parametrize(("moved", "since", "kept"), [(3, 0, 0), (0, 0, 20), (1, 12, 0)])
 def test_equal_addresses_are_no_claims_where_each_language_numbers_its_pages_otherwise(
     moved: int, since: int, kept: int
 ) -> None:
     english, spanish = numbered("en", "eng", 20), numbered("es", "spa", 20, moved, since)
     pages = {"/en/about.html": indicator("eng", 30), "/es/about.html": indicator("spa", 30)} | english | spanish
-    proposed = CandidateEvidence(only_domain(on_site(pages)), "structure", urls=True).candidates()
-    held = PairClassifier(MODELS, "structure").log_odds(proposed.columns)
-    columns = without_renumbered(held, proposed.columns, proposed.a, proposed.b)
-    assert columns["key"].sum() == kept + 1  # names without a number claim what they did
+    assert believed(pages).sum() == kept + 1  # names without a number claim what they did
     found = pairs_of(aligned(pages))
     assert found <= {("/en/about.html", "/es/about.html"), *zip(english, spanish, strict=True)}
     assert len(found) >= 19
+
+
+def test_links_to_the_next_article_are_no_claims() -> None:
+    names = {
+        "eng": [f"/{letter}-post" for letter in ascii_lowercase],
+        "spa": [f"/{letter}-nota" for letter in "abcdefghijklmnop"],
+    }
+    posts = [(url, indicator(language, n)) for language, urls in names.items() for n, url in enumerate(urls)]
+    Random(3).shuffle(posts)  # as written
+    urls = [url for url, _ in posts]
+    pages = {}
+    for (url, page), last, following in zip(posts, ["/", *urls], [*urls[1:], "/"], strict=False):
+        pages[url] = page.replace(b"</body>", f'<a href="{last}">←</a> <a href="{following}">→</a></body>'.encode())
+    found = pairs_of(aligned(pages))
+    assert found <= {*zip(names["eng"], names["spa"], strict=False)}
+    assert len(found) >= 8
+
+
+def test_lists_of_other_articles_at_equal_addresses_are_no_pairs() -> None:
+    pages = half_translated(announced=True)
+    for language, of, seed in (("eng", "/en/page", 1), ("spa", "/es/pagina", 5)):
+        posts = [url for url in pages if url.startswith(of)]
+        Random(seed).shuffle(posts)
+        for n in range(0, len(posts), 5):
+            told = [(url, WORDS[language].format(1990 + int(url.rpartition("-")[2]))) for url in posts[n : n + 5]]
+            items = "".join(f'<li><a href="{url}">{text}</a></li>' for url, text in told)
+            pages[f"{of[:3]}/tag/{'abcdef'[n // 5]}"] = f"<html lang={of[1:3]}><ul>{items}</ul></html>".encode()
+    assert not believed(pages).any()
+    assert not [pair for pair in pairs_of(aligned(pages)) if "tag" in pair[0]]
 
 
 def test_regional_editions_under_equal_addresses_are_no_rivals() -> None:

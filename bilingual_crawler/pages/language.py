@@ -97,7 +97,7 @@ class Detection:
         """The language of a page by the vote of its own text, *lines*, and by what is *declared*; never raises.
 
         *declared*: ISO 639-3, the most direct first, None if a declaration names no language. It decides where the text
-        is short, or its lines and the whole disagree, and among languages that detectors confuse.
+        is short, or its lines and the whole, without code, disagree, and among languages that detectors confuse.
         """
         text = "\n".join(lines)
         names = [lang and base_of(lang) for lang in declared]
@@ -105,7 +105,8 @@ class Detection:
         # the first of equals
         named = next((language for language, _ in Counter(filter(None, names)).most_common(1)), None)
         found = replace(self._vote(lines, text, whole), declared=named)
-        is_tie = found.language != whole.language == named
+        prose = "\n".join(line for line in lines if not _is_code(line))
+        is_tie = found.language != whole.language == named == self._identify(prose).language
         if named and named != found.language and (is_tie or self._decides(named, text, found)):
             found = replace(found, language=named, reliable=False)
         if found.reliable and has_wrong_letters(text, found.language):

@@ -31,8 +31,8 @@ LISTED = 0.5  # minimum similarity of what they link to, 0 to 1
 ELSEWHERE = 0.2  # maximum similarity of what lists of other pages link to
 MARGIN = 4.0  # how far above the claimed pair they are
 BETTER = 2.0  # difference in log-odds by content from which a candidate is better for both documents than others
-RENUMBERED = 0.3  # minimum share of wrong claims by addresses of a group of pages that the site numbers otherwise
-MIN_RENUMBERED = 3  # and their minimum number
+MISTAKEN = 0.3  # minimum share of wrong claims by addresses or links of a group of pages for disbelieving all of them
+MIN_MISTAKEN = 3  # and their minimum number
 MIN_KIND = 3  # minimum pages of each side with one name, for it to be that of a kind of page
 MAX_HELD, MAX_HELD_LEAD = 8.0, 6.0  # clipping bounds of log-odds
 NO_RIVAL = -12.0  # log-odds in place of a missing rival
@@ -169,21 +169,39 @@ def disbelieving(columns: Columns, i: Places, j: Places, wrong: Places) -> dict[
     return found
 
 
-def without_renumbered(held: Floats, columns: dict[str, Floats32], i: Places, j: Places) -> dict[str, Floats32]:
-    """*columns* without claims by addresses alone of pages that the site numbers otherwise in each language.
+def without_mistaken(held: Floats, columns: dict[str, Floats32], i: Places, j: Places) -> dict[str, Floats32]:
+    """*columns* without claims by addresses or links alone that content shows to be none.
 
-    It does if content finds a better partner for both documents of many of the claims of a group of pages.
+    These are addresses of lists of other pages, and of pages that the site numbers otherwise in each language: content
+    finds better partners for both documents of many claims of a group of pages. The links of a site count nowhere if
+    they lead on, as to the next article: for one document of many that link to each other there is a better partner.
     """
+    by_key = (columns["key"] > 0) & (columns["hreflang"] + columns["one_sided"] == 0) & (columns["switcher"] < 2)
+    unsupported = held < CONFIRMED_BY_CONTENT
+    wrong = by_key & unsupported & (columns["outlinks"] < LISTED)
     claimed = (columns["key"] > 0) & (columns["numbered"] > 0)
-    others = np.where(columns["key"] > 0, -np.inf, held)
-    better = np.minimum(highest(others, i)[i], highest(others, j)[j]) > held + BETTER
+    better = np.minimum(*_best_others(held, columns["key"] > 0, i, j)) > held + BETTER
     groups = columns["numbered"].astype(int) * claimed
-    wrong = np.bincount(groups, claimed & better)
-    renumbered = wrong >= np.maximum(MIN_RENUMBERED, RENUMBERED * np.bincount(groups))
-    if not renumbered.any():
-        return columns
-    found = disbelieving(columns, i, j, np.flatnonzero(claimed & renumbered[groups]))
-    return found | {"url_numbers": np.zeros_like(found["url_numbers"])}
+    renumbered = claimed & _often(np.bincount(groups, claimed & better), np.bincount(groups))[groups]
+    if (wrong | renumbered).any():
+        columns = disbelieving(columns, i, j, np.flatnonzero(wrong | renumbered))
+    if renumbered.any():
+        columns["url_numbers"] = np.zeros_like(columns["url_numbers"])
+    linked = (columns["linked"] > 0) & ~announced(columns)
+    better = np.maximum(*_best_others(held, columns["linked"] > 0, i, j)) > held + BETTER
+    if _often((linked & better & unsupported).sum(), linked.sum()):
+        columns = columns | {"linked": np.where(linked, 0, columns["linked"])}
+    return columns
+
+
+def _best_others(held: Floats, claimed: Mask, i: Places, j: Places) -> tuple[Floats, Floats]:
+    """The best of *held* of the candidates of each document of each candidate that are not *claimed*."""
+    others = np.where(claimed, -np.inf, held)
+    return highest(others, i)[i], highest(others, j)[j]
+
+
+def _often(wrong: Places, claims: Places) -> Mask:
+    return np.asarray(wrong >= np.maximum(MIN_MISTAKEN, MISTAKEN * claims))
 
 
 def beside(chosen: Places | Mask, i: Places, j: Places) -> Mask:

@@ -281,9 +281,9 @@ class AutoMethod:
 
 
 def _believed(proposed: Proposals, classifier: PairClassifier) -> tuple[Proposals, Floats]:
-    """The *proposed* candidates, without claims by addresses that number pages otherwise, and log-odds by content."""
+    """The *proposed* candidates, without claims that content shows to be no claims here, and log-odds by content."""
     held = classifier.log_odds(proposed.columns)
-    columns = convention.without_renumbered(held, proposed.columns, proposed.a, proposed.b)
+    columns = convention.without_mistaken(held, proposed.columns, proposed.a, proposed.b)
     return replace(proposed, columns=columns), held
 
 
