@@ -31,8 +31,10 @@ LISTED = 0.5  # minimum similarity of what they link to, 0 to 1
 ELSEWHERE = 0.2  # maximum similarity of what lists of other pages link to
 MARGIN = 4.0  # how far above the claimed pair they are
 BETTER = 2.0  # difference in log-odds by content from which a candidate is better for both documents than others
-MISTAKEN = 0.3  # minimum share of wrong claims by addresses or links of a group of pages for disbelieving all of them
-MIN_MISTAKEN = 3  # and their minimum number
+MISTAKEN = (
+    0.3  # minimum share of wrong claims by addresses of a group of pages, or by links, for disbelieving all of them
+)
+MIN_MISTAKEN = 3  # and their minimum number, by addresses
 MIN_KIND = 3  # minimum pages of each side with one name, for it to be that of a kind of page
 MAX_HELD, MAX_HELD_LEAD = 8.0, 6.0  # clipping bounds of log-odds
 NO_RIVAL = -12.0  # log-odds in place of a missing rival
@@ -182,14 +184,15 @@ def without_mistaken(held: Floats, columns: dict[str, Floats32], i: Places, j: P
     claimed = (columns["key"] > 0) & (columns["numbered"] > 0)
     better = np.minimum(*_best_others(held, columns["key"] > 0, i, j)) > held + BETTER
     groups = columns["numbered"].astype(int) * claimed
-    renumbered = claimed & _often(np.bincount(groups, claimed & better), np.bincount(groups))[groups]
+    mistaken = np.bincount(groups, claimed & better)
+    renumbered = claimed & (mistaken >= np.maximum(MIN_MISTAKEN, MISTAKEN * np.bincount(groups)))[groups]
     if (wrong | renumbered).any():
         columns = disbelieving(columns, i, j, np.flatnonzero(wrong | renumbered))
     if renumbered.any():
         columns["url_numbers"] = np.zeros_like(columns["url_numbers"])
     linked = (columns["linked"] > 0) & ~announced(columns)
     better = np.maximum(*_best_others(held, columns["linked"] > 0, i, j)) > held + BETTER
-    if _often((linked & better & unsupported).sum(), linked.sum()):
+    if (linked & better & unsupported).sum() >= MISTAKEN * linked.sum():
         columns = columns | {"linked": np.where(linked, 0, columns["linked"])}
     return columns
 
@@ -198,10 +201,6 @@ def _best_others(held: Floats, claimed: Mask, i: Places, j: Places) -> tuple[Flo
     """The best of *held* of the candidates of each document of each candidate that are not *claimed*."""
     others = np.where(claimed, -np.inf, held)
     return highest(others, i)[i], highest(others, j)[j]
-
-
-def _often(wrong: Places, claims: Places) -> Mask:
-    return np.asarray(wrong >= np.maximum(MIN_MISTAKEN, MISTAKEN * claims))
 
 
 def beside(chosen: Places | Mask, i: Places, j: Places) -> Mask:
